@@ -1,7 +1,8 @@
-// Makes the npm package of what is built: node package/pack.mjs FOLDER writes FOLDER/weir-VERSION.tgz.
+// Makes the npm package of what is built: node package/pack.mjs FOLDER writes FOLDER/weir-VERSION.tgz. With PROGRAMS, a folder
+// of this machine's native programs, as a second word the package has these, too.
 
 import { execFileSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, rmSync } from "node:fs";
+import { chmodSync, cpSync, existsSync, mkdirSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -26,6 +27,9 @@ const PARTS = [
   ["LICENSE-MIT", "LICENSE-MIT"],
 ];
 
+// The native programs: the command that talks to a deployment, and the agent.
+const NATIVE = ["weir", "weir-agent"];
+
 // What a build writes last: without it the package would hold half of what is built.
 for (const built of ["edge/build/index_bg.wasm", "console/dist/index.html"]) {
   if (!existsSync(join(root, built))) {
@@ -40,6 +44,15 @@ rmSync(staging, { recursive: true, force: true });
 mkdirSync(staging, { recursive: true });
 for (const [from, to] of PARTS) {
   cpSync(join(root, from), join(staging, to), { recursive: true });
+}
+const programs = process.argv[3];
+if (programs !== undefined) {
+  const native = join(staging, "dist/native", `${process.platform}-${process.arch}`);
+  mkdirSync(native, { recursive: true });
+  for (const program of NATIVE) {
+    cpSync(join(programs, program), join(native, program));
+    chmodSync(join(native, program), 0o755);
+  }
 }
 const pack = ["pack", "--ignore-scripts", "--loglevel=error", "--pack-destination", folder];
 const name = execFileSync("npm", pack, { cwd: staging, encoding: "utf8" }).trim();

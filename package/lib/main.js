@@ -6,6 +6,7 @@ import { check } from "./check.js";
 import { dev } from "./dev.js";
 import { init } from "./init.js";
 import { Mistake } from "./mistake.js";
+import { native } from "./native.js";
 import { part } from "./parts.js";
 import { serve } from "./serve.js";
 
@@ -16,9 +17,15 @@ weir serve --dir STATE [--port N] [--host ADDRESS] [--env-file FILE]
 weir serve --dir STATE --cluster FILE --cluster-address HOST:PORT --workerd PROGRAM
                                   an experiment: one of several instances that share a bucket
 weir check [FILE]                 whether a policy is valid (policy.json)
-weir --version`;
+weir --version
 
-// Commands of the native program of the same name (`cli/`), which talks to a deployment.
+Commands that talk to a deployment (each has --help):
+  validate, plan, apply, drift, export, import, replay, agreement   the policy as code
+  tail, top                                                         who is decided, who asks
+  login, token                                                      who may
+  completions, man`;
+
+// Commands of the native program of the same name (`cli/`).
 const NATIVE = new Set([
   ...["validate", "plan", "apply", "drift", "export", "import", "replay", "agreement"],
   ...["tail", "top", "token", "login", "completions", "man"],
@@ -58,7 +65,7 @@ const COMMANDS = {
 
 // Runs the command of these words; the exit code.
 export const main = async ([word, ...rest]) => {
-  if (word === undefined || ["help", "--help", "-h"].includes(word) || rest.includes("--help")) {
+  if (word === undefined || ["help", "--help", "-h"].includes(word) || (rest.includes("--help") && !NATIVE.has(word))) {
     console.log(USAGE);
     return 0;
   }
@@ -67,10 +74,12 @@ export const main = async ([word, ...rest]) => {
     return 0;
   }
   try {
+    if (NATIVE.has(word)) {
+      return await native("weir", [word, ...rest]);
+    }
     const command = Object.hasOwn(COMMANDS, word) ? COMMANDS[word] : undefined;
     if (command === undefined) {
-      const why = NATIVE.has(word) ? `${word} is a command of the native weir, not of the npm package` : `there is no command ${word}`;
-      throw new Mistake(`${why}; the commands are:\n${USAGE}`);
+      throw new Mistake(`there is no command ${word}; the commands are:\n${USAGE}`);
     }
     return (await command.run(read(command, rest))) ?? 0;
   } catch (error) {

@@ -1,23 +1,22 @@
 //! The npm package: on an empty folder with Node alone, from the file that is published to the first decision.
 
 mod cluster;
+mod ending;
+mod native;
 
 use std::fs::File;
-use std::io::{Read, Write};
-use std::net::TcpListener;
+use std::io::Write;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::{OnceLock, mpsc};
+use std::sync::OnceLock;
 use std::time::Duration;
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use weir_tests::client::Client;
 use weir_tests::pages::blocks;
-use weir_tests::paths::{edge_build, workspace, wrangler};
+use weir_tests::paths::{agent, cli, edge_build, workspace, wrangler};
 use weir_tests::process::ProcessTree;
 use weir_tests::{clock, ports};
 
@@ -27,11 +26,14 @@ const DEMO: &str = "npx weir dev --demo";
 const DEV: &str = "npx weir dev";
 const INIT: &str = "npx weir init my-limits";
 const SERVE: &str = "npx weir serve --dir state";
+const VALIDATE: &str = "npx weir validate policy.json";
+const PLAN: &str = "npx weir plan policy.json";
 
 /// Pages that show commands of the package.
-const PAGES: [&str; 6] = [
+const PAGES: [&str; 7] = [
     "README.md",
     "docs/src/guides/deploy.md",
+    "docs/src/guides/policy-as-code.md",
     "docs/src/guides/run-anywhere.md",
     "docs/src/start.md",
     "package/README.md",
@@ -43,9 +45,6 @@ const START_DEADLINE: Duration = Duration::from_secs(60);
 
 /// The control: what npm needs to tell its version on a quiet machine.
 const NPM_STARTS: Duration = Duration::from_millis(400);
-
-/// How long the origin of the test that ends takes to answer.
-const LATE: Duration = Duration::from_secs(2);
 
 /// How long a start may take on this machine at present.
 fn start_deadline() -> Duration {
@@ -91,7 +90,15 @@ fn packed(folder: &Path) -> PathBuf {
     edge_build().expect("the Worker is built");
     let mut node = Command::new("node");
     node.arg(workspace().join("package/pack.mjs")).arg(folder);
+    node.arg(native().parent().expect("a folder"));
     PathBuf::from(succeed(&mut node).trim())
+}
+
+/// The native command, with the agent beside it.
+fn native() -> PathBuf {
+    let (weir, agent) = (cli().unwrap(), agent().unwrap());
+    assert_eq!(weir.parent(), agent.parent());
+    weir
 }
 
 /// A folder of what a machine with Node alone has on its PATH: Node, what comes with it, and a shell.
@@ -200,18 +207,23 @@ impl Running {
         std::fs::read_to_string(&self.log).unwrap_or_default()
     }
 
+    fn told(&self, name: &str) -> String {
+        let said = self.said();
+        let line = said.lines().find_map(|line| line.trim().strip_prefix(name));
+        let value = line.unwrap_or_else(|| panic!("no {name}: {said}"));
+        value.trim().to_owned()
+    }
+
+    /// The token that it printed.
+    fn token(&self) -> String {
+        self.told("admin token")
+    }
+
     /// With the token that it printed.
     fn client(&self) -> Client {
-        let said = self.said();
-        let told = |name: &str| {
-            let line = said.lines().find_map(|line| line.trim().strip_prefix(name));
-            line.unwrap_or_else(|| panic!("no {name}: {said}"))
-                .trim()
-                .to_owned()
-        };
         let url = format!("http://127.0.0.1:{}", self.port);
-        assert_eq!(told("console"), format!("{url}/console/"));
-        Client::new(url).unwrap().with_token(&told("admin token"))
+        assert_eq!(self.told("console"), format!("{url}/console/"));
+        Client::new(url).unwrap().with_token(&self.token())
     }
 }
 
@@ -262,8 +274,9 @@ async fn a_machine_with_node_alone_decides_within_a_minute_of_the_file() {
 
     deployment(&installed).await;
     state_survives(&installed).await;
-    ends_well(&installed).await;
+    ending::is_well(&installed).await;
     cluster::is_refused_by_the_field_at_fault(&installed);
+    native::programs_are_the_package_s(&installed, &running);
 }
 
 /// `init` makes a folder that wrangler takes, and that runs by its own policy.
@@ -365,60 +378,9 @@ async fn state_survives(installed: &Installed) {
     assert_eq!(found.document["budgets"]["tokens"]["limit"], 55);
 }
 
-/// An origin that answers after `LATE`, and says when it was asked.
-fn late_origin() -> (String, mpsc::Receiver<()>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    let (asked, hears) = mpsc::channel();
-    std::thread::spawn(move || {
-        let (mut client, _) = listener.accept().unwrap();
-        let read = client.read(&mut [0; 4_096]).unwrap();
-        assert!(read > 0, "a request");
-        asked.send(()).unwrap();
-        std::thread::sleep(LATE);
-        let answer = "HTTP/1.1 200 OK\r\ncontent-length: 4\r\nconnection: close\r\n\r\nlate";
-        client.write_all(answer.as_bytes()).unwrap();
-    });
-    (url, hears)
-}
-
-/// SIGTERM, as a container is stopped: what is under way is answered, then it ends, and says that all was well.
-async fn ends_well(installed: &Installed) {
-    let folder = installed.folder.path().join("ending");
-    std::fs::create_dir(&folder).unwrap();
-    let (origin, asked) = late_origin();
-    let mut policy = read(&workspace().join("policy.json"));
-    policy["allow_private_origins"] = json!(true);
-    policy["routes"] = json!([{ "name": "late", "path": "/late", "origin": { "url": origin } }]);
-    std::fs::write(folder.join("policy.json"), policy.to_string()).unwrap();
-    let port = ports::free().unwrap();
-    let number = port.to_string();
-    let serve = installed.weir(&folder, &["serve", "--dir", "state", "--port", &number]);
-    let mut command = Command::new("sh");
-    command.args(["-c", "\"$@\" & echo $! > pid; wait $!; echo ended $?", "sh"]);
-    command.arg(serve.get_program()).args(serve.get_args());
-    command.current_dir(&folder);
-    command.env("WEIR_ALLOW_SHARED_HOST", "1");
-    let log = folder.join("log");
-    let process = ProcessTree::spawn(&command, &log).unwrap();
-    let mut running = Running { process, log, port };
-    running.await_word("Ctrl-C");
-    let client = Client::new(format!("http://127.0.0.1:{port}")).unwrap();
-    let under_way = tokio::spawn(async move { client.get("/late").await });
-    tokio::task::spawn_blocking(move || asked.recv_timeout(START_DEADLINE).unwrap())
-        .await
-        .unwrap();
-    let pid = std::fs::read_to_string(folder.join("pid")).unwrap();
-    let pid = Pid::from_raw(pid.trim().parse().unwrap());
-    kill(pid, Signal::SIGTERM).unwrap();
-    let answer = under_way.await.unwrap().unwrap();
-    assert_eq!((answer.status, answer.text().as_str()), (200, "late"));
-    running.await_word("ended 0");
-}
-
 #[test]
 fn the_pages_show_the_commands_that_are_run_here() {
-    let run_here = [INSTALL, DEMO, DEV, INIT, SERVE];
+    let run_here = [INSTALL, DEMO, DEV, INIT, SERVE, VALIDATE, PLAN];
     // The same, with where the state is and the port of the reader's own.
     let own = |command: &str| command.replace("--dir /var/lib/weir --port 8787", "--dir state");
     let mut shown = Vec::new();
@@ -465,7 +427,7 @@ fn a_mistake_is_told_in_a_line_and_changes_nothing() {
         (&["devv"][..], "there is no command devv"),
         (
             &["plan", "policy.json"],
-            "plan is a command of the native weir",
+            "this package has no native weir for",
         ),
         (&["dev", "--port", "0"], "--port 0"),
         (&["dev", "--prot", "1"], "--prot"),

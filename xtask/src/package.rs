@@ -1,4 +1,4 @@
-//! `package`: the npm package of what is built.
+//! `package`: the npm package of what is built, with the native programs for this machine.
 
 use std::process::Command;
 
@@ -7,12 +7,25 @@ use anyhow::{Context, Result};
 use crate::args::Selection;
 use crate::{build, paths, process, progress, setup};
 
-/// Builds the Worker and the console, and makes the package of them.
+/// The packages whose programs are in it.
+const NATIVE: [&str; 2] = ["weir-cli", "weir-agent"];
+
+/// Builds the Worker, the console and the native programs, and makes the package of them.
 pub(crate) fn run() -> Result<()> {
-    build::build(Selection::BOTH, &setup::for_builds()?)?;
+    let environment = setup::for_builds()?;
+    build::build(Selection::BOTH, &environment)?;
+    let target = paths::root().join("target");
+    progress::step("building the native programs", || {
+        let mut cargo = environment.command("cargo")?;
+        cargo
+            .args(["build", "--release", "--target-dir"])
+            .arg(&target);
+        cargo.args(NATIVE.iter().flat_map(|name| ["--package", name]));
+        process::run(&mut cargo)
+    })?;
     let mut node = Command::new("node");
     node.arg(paths::root().join("package/pack.mjs"));
-    node.arg(paths::root().join("target/package"));
+    node.args([target.join("package"), target.join("release")]);
     let file = process::capture(&mut node).context("making the package")?;
     progress::note(&format!("made {}", file.trim()));
     Ok(())

@@ -67,7 +67,7 @@ const PYTHON: &str = "clients/python/README.md";
 const RUST: &str = "clients/rust/README.md";
 const GO: &str = "clients/go/README.md";
 
-pub(super) const TABLE: [(&str, &str, Kept); 62] = [
+pub(super) const TABLE: [(&str, &str, Kept); 63] = [
     ("CONTRIBUTING.md", "cargo xtask dev --demo", REPOSITORY),
     ("CONTRIBUTING.md", "eval \"$(cargo xtask env)\"", REPOSITORY),
     ("CONTRIBUTING.md", "WEIR_WRITE_BOOK=1 ", REPOSITORY),
@@ -204,6 +204,7 @@ pub(super) const TABLE: [(&str, &str, Kept); 62] = [
             "the_client_of_openapi_python_client_is_whole_and_is_answered",
         ),
     ),
+    (POLICY_AS_CODE, "npm install ./weir-", PACKAGE),
     (
         POLICY_AS_CODE,
         "cargo build --release -p weir-cli",

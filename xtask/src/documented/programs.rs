@@ -17,9 +17,15 @@ pub(super) fn xtask(words: &[&str], whole: bool) -> Option<String> {
     used(args::USAGE, "cargo xtask", words)
 }
 
-/// The npm package's `weir`, whose commands are run by the end-to-end tests.
+/// The npm package's `weir`, whose own commands are run by the end-to-end tests; the others are the native program's.
 pub(super) fn package(words: &[&str]) -> Option<String> {
     let main = read("package/lib/main.js");
+    let (_, list) = main.split_once("const NATIVE = new Set(").expect("a list");
+    let list = list.split(");").next().unwrap_or_default();
+    let is_native = |word: &&str| list.contains(&format!("\"{word}\""));
+    if words.first().is_some_and(is_native) {
+        return weir(words, true);
+    }
     let usage = main.split('`').nth(1).expect("its usage");
     used(usage, "weir", words)
 }
@@ -87,4 +93,43 @@ fn named(mut command: Command, words: &[&str]) -> Option<String> {
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_package_hands_every_command_of_the_native_program_on_to_it() {
+        let commands = weir_cli::options::Options::command();
+        let names = commands.get_subcommands().map(Command::get_name);
+        let names: Vec<&str> = names.filter(|name| *name != "help").collect();
+        assert!(names.len() > 10, "{names:?}");
+        let main = read("package/lib/main.js");
+        let usage = main.split('`').nth(1).expect("its usage");
+        for name in names {
+            assert!(main.contains(&format!("\"{name}\"")), "{name}");
+            let is_shown = |line: &str| line.split([' ', ',']).any(|word| word == name);
+            assert!(usage.lines().any(is_shown), "{name} is not in the usage");
+        }
+    }
+
+    #[test]
+    fn a_command_of_the_package_is_its_own_or_the_native_program_s() {
+        for words in [
+            &["dev", "--demo"][..],
+            &["validate", "policy.json"],
+            &["plan", "policy.json", "--markdown"],
+        ] {
+            assert_eq!(package(words), None, "{words:?}");
+        }
+        for words in [
+            &["devv"][..],
+            &["dev", "--port-number"],
+            &["plan", "policy.json", "--none"],
+            &["validate"],
+        ] {
+            assert!(package(words).is_some(), "{words:?}");
+        }
+    }
 }
