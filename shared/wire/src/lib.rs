@@ -1,5 +1,14 @@
 //! What travels: plain serde types, one file a surface. Nothing here decides anything; domain types are built
 //! from these by `TryFrom`, so that the browser and the edge refuse the same input with the same error.
+//!
+//! | who reads it | modules |
+//! | --- | --- |
+//! | callers and agents | [`agent`], [`batch`], [`check`], [`guard`], [`health`], [`problem`], [`report`], [`reserve`], [`settle`] |
+//! | operators | [`audit`], [`effective`], [`operator`], [`overrides`], [`preview`], [`replay`] |
+//! | whoever writes a policy | [`descriptor`], [`lease_sizes`], [`metering`], [`numbers`], [`overload`], [`policy`], [`route`], [`tenant`] |
+//! | another object | [`accounting`], [`exchange`], [`holdings`], [`limit_terms`], [`registry`], [`series`], [`shares`], [`telemetry`], [`usage`] |
+//! | the same object, from its rows | [`access`], [`cells`], [`saved_policy`], [`stored`], [`windows`] |
+//! | all of these | [`amount`], [`by_name`], [`count`], [`decimal`], [`either`], [`role`], [`rule_kind`], [`shard_key`], [`token_usage`], [`unique_map`] |
 
 pub mod access;
 pub mod accounting;

@@ -28,6 +28,7 @@ async fn main() -> Result<()> {
         "check" => check::run().await,
         "interface" => interface::run(),
         "layer" => layer::run().await,
+        "layer-killed" => layer::killed().await,
         "outage" => outage::run().await,
         "readme" => readme(&shared::origin(), &shared::token()).await,
         "reserve" => reserve::run().await,

@@ -163,3 +163,36 @@ pub(super) async fn while_weir_is_dead_open_lets_pass_closed_denies_and_no_check
     // Four checks, and a reservation that could not be settled, were charged before.
     assert!(left(&client).await <= 1_000 - 5 * 5);
 }
+
+/// What stands before an application goes on while Weir is killed in the middle of visits, and asks it again once it is back.
+/// The script tells what an application that fails open answers, and one that fails closed: `refused`.
+pub(super) async fn visits_go_on_while_weir_is_killed_in_the_middle(
+    subject: &dyn Scripts,
+    script: &str,
+    refused: u16,
+) {
+    let (mut workerd, client) = start().await;
+    // What a holder has dies with it, and counts as used: so little that the budget outlives the kill.
+    let lease = json!({ "min": 1, "max": 16 });
+    let document = with(document(), "/budgets/tokens/lease", lease);
+    let document = with(document, "/budgets/tokens/limit", json!(1_000_000));
+    workerd.apply(&document).await.unwrap();
+    let mut script = Running::start(subject.script(script, client.origin()));
+    assert_eq!(script.told(), json!([200, 200]));
+    workerd.kill_hard();
+    script.go_on();
+    assert_eq!(script.told(), json!([200, refused]), "open and closed");
+    workerd.restart().await.unwrap();
+    script.go_on();
+    let told = script.told();
+    assert_eq!(told["after"], json!([200, 200]));
+    // Those who never stopped were admitted or refused, and met no fault.
+    let seen = told["seen"].as_array().unwrap();
+    assert!(
+        seen.contains(&json!(200)) && seen.contains(&json!(refused)),
+        "{seen:?}"
+    );
+    // A holder that is alone for a moment denies.
+    let known = [json!(200), json!(429), json!(refused)];
+    assert!(seen.iter().all(|status| known.contains(status)), "{seen:?}");
+}

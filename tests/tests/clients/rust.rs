@@ -7,6 +7,7 @@ use weir_tests::fixtures::with;
 use weir_tests::workerd::TOKEN;
 
 use super::interface::names_are_those_of_the_interface_and_no_others;
+use super::lost::visits_go_on_while_weir_is_killed_in_the_middle;
 use super::middleware::an_application_is_asked_for_and_its_visitors_are_told;
 use super::{Scripts, document, example, left, run, start, succeed};
 
@@ -27,6 +28,11 @@ impl Scripts for Rust {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_layer_asks_for_a_service() {
     an_application_is_asked_for_and_its_visitors_are_told(&Rust, "layer").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn visits_behind_the_layer_go_on_while_weir_is_killed() {
+    visits_go_on_while_weir_is_killed_in_the_middle(&Rust, "layer-killed", 503).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

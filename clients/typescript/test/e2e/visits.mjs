@@ -1,4 +1,5 @@
 // The same visitors in front of every framework.
+import { nextLine, tell } from "./client.mjs";
 
 /** One visit: its status, and what the limiter says is left. */
 export async function visit(send, url, who) {
@@ -28,4 +29,34 @@ export async function visitAll(reach) {
     budget: statuses(await visits(reach, "/budget", "acme", 3)),
     gone: statuses(await visits(reach, "/gone", "ann", 2)),
   };
+}
+
+const AGAIN_TRIES_MAX = 600;
+
+/** The first status that is 200, or the last of many. */
+async function again(reach) {
+  let status;
+  for (let tries = 0; tries < AGAIN_TRIES_MAX && status !== 200; tries += 1) {
+    ({ status } = await reach());
+    if (status !== 200) await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  return status;
+}
+
+/** Visitors who never stop while Weir is killed and comes back, of an application that fails open and one that fails closed. */
+export async function visitThroughAKill(open, closed) {
+  const both = async () => [(await open()).status, (await closed()).status];
+  tell(await both());
+  const seen = new Set();
+  let running = true;
+  const visitors = Array.from({ length: 4 }, async () => {
+    while (running) seen.add((await closed()).status);
+  });
+  await nextLine();
+  tell(await both());
+  await nextLine();
+  const after = [await again(open), await again(closed)];
+  running = false;
+  await Promise.all(visitors);
+  tell({ after, seen: [...seen].sort() });
 }

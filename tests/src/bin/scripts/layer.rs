@@ -1,6 +1,8 @@
 //! The layer before a service on a real server: who visits is told in the fields of requests.
 
 use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -19,7 +21,9 @@ use tokio::net::TcpListener;
 use tokio::time::sleep;
 use weir_client::{Decision, Fail, Item, Options, Question, Weir, WeirLayer};
 
-use super::shared::{TENANT, client, gone, left, options, tell, token};
+use weir_shared::ordered::OrderedSet;
+
+use super::shared::{TENANT, client, gone, left, next_line, options, tell, token};
 
 /// A body of one piece, or of several that take their time.
 struct PacedBody(http_body_util::combinators::UnsyncBoxBody<Bytes, Infallible>);
@@ -56,6 +60,7 @@ fn asks(head: &Parts) -> Option<Question> {
     match head.uri.path() {
         "/plain" => Some(Item::limit("hits").key(who).into()),
         "/budget" => Some(Item::budget("tokens").cost(400).tenant(who)),
+        "/tokens" => Some(Item::budget("tokens").tenant(who)),
         "/never" => Some(Item::budget("tokens").cost(5_000).tenant(who)),
         "/slow" => Some(Item::guard("calls").tenant(who)),
         _ => None,
@@ -226,5 +231,54 @@ pub async fn run() -> Result<()> {
         "unasked": unasked, "slow": slow, "slower": slower, "wrong": wrong, "later": later, "closed": closed,
         "open": open, "left": left(&weir).await?,
     }));
+    Ok(())
+}
+
+/// How often is asked whether Weir is back.
+const AGAIN_TRIES_MAX: usize = 600;
+
+async fn status(server: &Serving) -> Result<Value> {
+    Ok(server.visit("/tokens", TENANT, None).await?["status"].clone())
+}
+
+/// The first status that is 200, or the last of many.
+async fn again(server: &Serving) -> Result<Value> {
+    for _ in 0..AGAIN_TRIES_MAX {
+        if status(server).await? == 200 {
+            break;
+        }
+        sleep(Duration::from_millis(50)).await;
+    }
+    status(server).await
+}
+
+/// Weir is killed in the middle of visits, and comes back.
+pub async fn killed() -> Result<()> {
+    let open = Serving::start(Weir::new(options(Fail::Open))?).await?;
+    let closed = Arc::new(Serving::start(Weir::new(options(Fail::Closed))?).await?);
+    tell(&json!([status(&open).await?, status(&closed).await?]));
+    let running = Arc::new(AtomicBool::new(true));
+    let visitors: Vec<_> = (0..4)
+        .map(|_| {
+            let (server, running) = (Arc::clone(&closed), Arc::clone(&running));
+            tokio::spawn(async move {
+                let mut seen = OrderedSet::new();
+                while running.load(Ordering::Relaxed) {
+                    seen.insert(status(&server).await?.as_u64());
+                }
+                anyhow::Ok(seen)
+            })
+        })
+        .collect();
+    next_line().await;
+    tell(&json!([status(&open).await?, status(&closed).await?]));
+    next_line().await;
+    let after = [again(&open).await?, again(&closed).await?];
+    running.store(false, Ordering::Relaxed);
+    let mut seen = OrderedSet::new();
+    for one in visitors {
+        seen.extend(one.await??);
+    }
+    tell(&json!({ "after": after, "seen": seen }));
     Ok(())
 }

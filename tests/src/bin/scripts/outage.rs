@@ -6,12 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::Result;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
-use tokio::task::spawn_blocking;
 use weir_client::{Decision, Fail, Options, Weir};
 
 use weir_shared::ordered::OrderedSet;
 
-use super::shared::{TENANT, options, tell, tokens};
+use super::shared::{TENANT, next_line, options, tell, tokens};
 
 const COST: u64 = 5;
 const GUARD: &str = "calls";
@@ -70,12 +69,6 @@ fn told(decision: &Decision) -> Value {
         told["cause"] = json!(cause.title);
     }
     told
-}
-
-/// The next line, which the test writes when it has done its part.
-async fn next_line() {
-    // A test that has gone is as good as one that goes on.
-    let _read = spawn_blocking(|| std::io::stdin().read_line(&mut String::new())).await;
 }
 
 pub async fn run() -> Result<()> {

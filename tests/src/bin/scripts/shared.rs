@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::Result;
 use serde::Serialize;
 use serde_json::{Value, json};
+use tokio::task::spawn_blocking;
 use tokio::time::Instant;
 use weir_client::{
     Fail, Hooks, Item, Options, Question, RequestEvent, ResponseEvent, Weir, WeirError,
@@ -59,6 +60,12 @@ pub async fn left(weir: &Weir) -> Result<u64> {
 /// Prints one line of JSON.
 pub fn tell(value: &Value) {
     println!("{value}");
+}
+
+/// The next line, which the test writes when it has done its part.
+pub async fn next_line() {
+    // A test that has gone is as good as one that goes on.
+    let _read = spawn_blocking(|| std::io::stdin().read_line(&mut String::new())).await;
 }
 
 /// An answer as the interface words it, or what an error says of itself.

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::Python;
 use crate::clients::interface::names_are_those_of_the_interface_and_no_others;
+use crate::clients::lost::visits_go_on_while_weir_is_killed_in_the_middle;
 use crate::clients::middleware::an_application_is_asked_for_and_its_visitors_are_told;
 use crate::clients::{left, run, start};
 
@@ -36,6 +37,11 @@ async fn threads_and_forked_processes_share_a_client_and_are_promised_the_same()
 #[tokio::test(flavor = "multi_thread")]
 async fn the_middleware_asks_for_an_application() {
     an_application_is_asked_for_and_its_visitors_are_told(&Python, "middleware").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn visits_behind_the_middleware_go_on_while_weir_is_killed() {
+    visits_go_on_while_weir_is_killed_in_the_middle(&Python, "middleware-killed", 503).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::Package;
+use crate::clients::lost::visits_go_on_while_weir_is_killed_in_the_middle;
 use crate::clients::{left, run, start};
 
 /// One visit, as the limiter tells it.
@@ -46,4 +47,14 @@ async fn express_rate_limit_asks_weir() {
 #[tokio::test(flavor = "multi_thread")]
 async fn hono_rate_limiter_asks_weir() {
     keeps_its_promises("hono").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn visits_behind_express_rate_limit_go_on_while_weir_is_killed() {
+    visits_go_on_while_weir_is_killed_in_the_middle(&Package::built(), "express-killed", 429).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn visits_behind_hono_rate_limiter_go_on_while_weir_is_killed() {
+    visits_go_on_while_weir_is_killed_in_the_middle(&Package::built(), "hono-killed", 429).await;
 }
