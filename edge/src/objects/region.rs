@@ -31,6 +31,7 @@ use weir_shared::limiting::settlement::SettleBody;
 use weir_shared::node::LendAnswer;
 use weir_shared::node::escrow::EscrowNode;
 use weir_shared::node::pool::PoolNode;
+use weir_shared::node::settled::SettledNode;
 use weir_shared::ordered::OrderedMap;
 use weir_shared::units::{EpochMs, HolderId, Incarnation, OpId};
 use weir_shared::wire::access::SavedAccess;
@@ -46,7 +47,6 @@ use super::trace;
 use answers::Answers;
 use nodes::Caller;
 use policy::Loaded;
-use settled::SettledEntries;
 
 const SCHEMA: &[&str] = &[
     "CREATE TABLE IF NOT EXISTS life (id INTEGER PRIMARY KEY, incarnation INTEGER)",
@@ -105,7 +105,7 @@ struct Machine {
     heard_at: Option<EpochMs>,
     settlements: u64,
     /// What settlements come to for the accounts.
-    settled: SettledEntries,
+    settled: SettledNode,
     /// What isolates have of windows, until they have told what became of it.
     accountable: Accountable,
     inbox: Inbox,
@@ -221,7 +221,7 @@ impl Core {
         let incarnation = Incarnation((before + LIFE_MINUTES_MAX).max(now.0));
         let statement = "INSERT OR REPLACE INTO life (id, incarnation) VALUES (1, ?)";
         self.database.run(statement, vec![number(incarnation.0)])?;
-        let settled = SettledEntries::load(&self.database)?;
+        let settled = settled::load(&self.database, name)?;
         let id = HolderId::of_name(name);
         *self.machine.try_borrow_mut()? = Some(Machine {
             name: name.to_owned(),

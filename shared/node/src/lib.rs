@@ -13,6 +13,7 @@
 //! | [`keys`] | a shard of keys, which decides, holds and settles |
 //! | [`commit`] | what it asks of shards: each holds, and all commit or all undo |
 //! | [`ledger`] | a region's ledger: counts, each frame once, and stores what is over |
+//! | [`settled`] | a region's settlements on their way to the ledgers: sends what they have not counted, drops what both have |
 //! | [`registry`] | policies, tokens, keys and the audit log: writes a change with its record, tells regions, answers |
 
 pub mod commit;
@@ -25,6 +26,7 @@ pub mod ledger;
 pub mod pool;
 pub mod question;
 pub mod registry;
+pub mod settled;
 
 use weir_core::units::{EpochMs, WindowLabel};
 use weir_wire::exchange::{ExchangeBody, Refusal, ReplyBody};

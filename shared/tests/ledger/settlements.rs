@@ -6,19 +6,19 @@ use weir_shared::accounting::frame::Outbox;
 use weir_shared::accounting::held::Settled;
 use weir_shared::accounting::interval::SUM_ROW;
 use weir_shared::accounting::pending::{InWindow, WindowClaim};
-use weir_shared::accounting::settled::{Ledger, LedgerCursor, NextFrame};
 use weir_shared::decision::Reason;
 use weir_shared::limiting::owner::Account;
 use weir_shared::limiting::reservation::{Counted, Place, Reservable, Reservation, Reserved};
 use weir_shared::limiting::settlement::{PoolChange, SettleBody, SettleReply};
 use weir_shared::limits::{HOUR_MS, MINUTE_MS, RESERVATION_GRACE_MS, RESERVATION_MS};
 use weir_shared::ordered::OrderedMap;
-use weir_shared::units::{EpochMs, HolderId, OpId, WindowLabel};
-use weir_shared::wire::accounting::{SettledEntry, TenantCounters};
+use weir_shared::units::{EpochMs, OpId, WindowLabel};
+use weir_shared::wire::accounting::TenantCounters;
 use weir_shared::wire::cells::StoredCell;
 use weir_shared::wire::count::Count;
 use weir_shared::wire::windows::{HeldPart, TenantPart, WindowPart};
 
+use crate::ledger::region::{Fate, Region};
 use crate::ledger::world::{World, outbox};
 
 const BUDGET: &str = "tokens";
@@ -35,11 +35,20 @@ enum Event {
     Settle { which: usize, percent: u16 },
     Keep { which: usize },
     Isolate { lost: bool },
-    Region { lost: bool },
+    Region(Fate),
     Pass { ms: u64 },
     Fold,
     LedgerDies,
     RegionDies,
+}
+
+fn fate() -> impl Strategy<Value = Fate> {
+    let at = || prop::option::weighted(0.2, 0..12_u8);
+    (any::<bool>(), at(), at()).prop_map(|(lost, fails_at, dies_at)| Fate {
+        lost,
+        fails_at,
+        dies_at,
+    })
 }
 
 fn event() -> impl Strategy<Value = Event> {
@@ -50,7 +59,7 @@ fn event() -> impl Strategy<Value = Event> {
             .prop_map(|(which, percent)| Event::Settle { which: which.index(1 << 20), percent }),
         1 => any::<prop::sample::Index>().prop_map(|which| Event::Keep { which: which.index(1 << 20) }),
         3 => any::<bool>().prop_map(|lost| Event::Isolate { lost }),
-        3 => any::<bool>().prop_map(|lost| Event::Region { lost }),
+        3 => fate().prop_map(Event::Region),
         2 => (1..400_000_u64).prop_map(|ms| Event::Pass { ms }),
         1 => Just(Event::Fold),
         1 => Just(Event::LedgerDies),
@@ -74,16 +83,10 @@ struct Held {
     actual: Option<u64>,
 }
 
-/// A region that keeps its settlements in rows.
-struct Region {
-    rows: OrderedMap<u64, SettledEntry>,
-    stored: LedgerCursor,
-    told: LedgerCursor,
-    last: u64,
-}
-
 struct Deployment {
     ledger: World,
+    /// The ledger at home, which keeps nothing of a region's own windows.
+    home: World,
     isolate: Outbox,
     region: Region,
     held: Vec<Held>,
@@ -95,13 +98,9 @@ impl Deployment {
     fn new() -> Self {
         Self {
             ledger: World::at(BEGUN),
+            home: World::at(BEGUN),
             isolate: outbox(7),
-            region: Region {
-                rows: OrderedMap::new(),
-                stored: LedgerCursor::default(),
-                told: LedgerCursor::default(),
-                last: 0,
-            },
+            region: Region::new(None),
             held: Vec::new(),
             own: OrderedMap::new(),
             told_at: EpochMs(BEGUN),
@@ -181,9 +180,7 @@ impl Deployment {
         let entry = body
             .entry(&reply, &[LABEL], false, ("weur", &owns))
             .unwrap();
-        let number = (self.region.last + 1).max(self.ledger.now.0);
-        self.region.last = number;
-        self.region.rows.insert(number, entry);
+        self.region.settle(&entry, self.ledger.now);
     }
 
     /// The Worker itself says that all of it was used.
@@ -242,34 +239,15 @@ impl Deployment {
         }
     }
 
-    /// One frame of settlements: where it ends is durable before it is sent.
-    fn region_tells(&mut self, lost: bool) -> bool {
-        let region = &mut self.region;
-        if region.told.counted >= region.last {
-            return false;
-        }
-        let (after, through) = region.told.range();
-        let rows = region.rows.range(after + 1..=through);
-        let rows: Vec<_> = rows.take(3).map(|(at, one)| (*at, one.clone())).collect();
-        let sender = HolderId::of_name("weur/settled");
-        let NextFrame::Frame(frame) = region.told.begin(sender, Ledger::Own, &rows) else {
-            panic!("entries say something");
-        };
-        region.stored = region.told;
-        let reply = self.ledger.take(*frame).expect("an answer");
-        let region = &mut self.region;
-        if !lost && region.told.finish(&reply) {
-            region.stored = region.told;
-            region.rows = region.rows.split_off(&(region.told.counted + 1));
-        }
-        true
+    fn region_tells(&mut self, fate: Fate) {
+        self.region.flush(&mut self.ledger, &mut self.home, fate);
     }
 
     fn tell_all(&mut self) {
         while !self.isolate.is_empty() {
             self.isolate_tells(false);
         }
-        while self.region_tells(false) {}
+        self.region.flush_all(&mut self.ledger, &mut self.home);
         self.told_at = self.ledger.now;
     }
 
@@ -413,11 +391,11 @@ proptest! {
                 Event::Settle { which, percent } => world.settle(which, percent.into()),
                 Event::Keep { which } => world.keep(which),
                 Event::Isolate { lost } => world.isolate_tells(lost),
-                Event::Region { lost } => { world.region_tells(lost); }
+                Event::Region(fate) => world.region_tells(fate),
                 Event::Pass { ms } => world.pass(ms),
                 Event::Fold => world.ledger.fold(),
                 Event::LedgerDies => world.ledger.die(),
-                Event::RegionDies => world.region.told = world.region.stored,
+                Event::RegionDies => world.region.die(),
             }
             let used = admitted(&world.told());
             prop_assert!(used >= before, "{used} after {before}");

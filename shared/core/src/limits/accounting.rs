@@ -97,6 +97,9 @@ pub const RESERVATION_GRACE_MS: u64 = 60_000;
 /// Settlements that one frame reports: each names up to 16 checks, and 2,000 names are half of what a frame may have.
 pub const SETTLED_ENTRIES_MAX: u64 = 128;
 
+/// Frames of settlements that one flush sends to one ledger: 1,000 settlements a second, and counters are not kept waiting.
+pub const SETTLED_FRAMES_MAX: u32 = 8;
+
 /// Past windows that the root of a budget remembers: those of two minutes at the shortest length.
 pub const CLOSED_WINDOWS_MAX: usize = 128;
 
