@@ -19,6 +19,7 @@ mod commit;
 mod keys;
 mod lease;
 mod question;
+mod settlement;
 
 const LIMIT: u64 = 40;
 const NOW: EpochMs = EpochMs(0);

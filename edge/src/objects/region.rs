@@ -27,13 +27,13 @@ use weir_shared::clock::MonotonicClock;
 use weir_shared::contact::ContactBody;
 use weir_shared::limiting::roll::Roll;
 use weir_shared::limiting::room::Bounds;
-use weir_shared::limiting::settlement::SettleBody;
+use weir_shared::limiting::settlement::{SettleBody, SettleReply};
 use weir_shared::node::LendAnswer;
 use weir_shared::node::escrow::EscrowNode;
 use weir_shared::node::pool::PoolNode;
-use weir_shared::node::settled::SettledNode;
+use weir_shared::node::settlement::SettlementNode;
 use weir_shared::ordered::OrderedMap;
-use weir_shared::units::{EpochMs, HolderId, Incarnation, OpId};
+use weir_shared::units::{EpochMs, HolderId, Incarnation};
 use weir_shared::wire::access::SavedAccess;
 use weir_shared::wire::windows::ClosedBody;
 use worker::{Date, DurableObject, Env, Request, Response, State, durable_object};
@@ -47,6 +47,7 @@ use super::trace;
 use answers::Answers;
 use nodes::Caller;
 use policy::Loaded;
+use settle::PoolRow;
 
 const SCHEMA: &[&str] = &[
     "CREATE TABLE IF NOT EXISTS life (id INTEGER PRIMARY KEY, incarnation INTEGER)",
@@ -99,13 +100,13 @@ struct Machine {
     /// Raised when escrows are dropped: one that comes back is another life.
     escrow_life: Incarnation,
     purged_at: EpochMs,
-    /// When settlements that are over were last looked for; never in this life at first.
-    forgot_settlements_at: EpochMs,
     /// When an isolate was last heard of.
     heard_at: Option<EpochMs>,
-    settlements: u64,
-    /// What settlements come to for the accounts.
-    settled: SettledNode,
+    settlements: SettlementNode<Caller, PoolRow>,
+    /// Who waits for the end of a settlement.
+    settling: OrderedMap<Caller, oneshot::Sender<Option<SettleReply>>>,
+    /// How often something was charged beyond a reservation.
+    debts: u64,
     /// What isolates have of windows, until they have told what became of it.
     accountable: Accountable,
     inbox: Inbox,
@@ -113,14 +114,8 @@ struct Machine {
     /// What is told of windows of the whole deployment, for the ledger at the policy's home.
     windows: Outbox,
     flushing_until: EpochMs,
-    flights: OrderedMap<Flight, Vec<oneshot::Sender<bool>>>,
-}
-
-/// Something under way that several events wait for.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Flight {
-    Rules,
-    Settlement(OpId),
+    /// Who waits for what the registry is asked.
+    asking: Vec<oneshot::Sender<bool>>,
 }
 
 impl DurableObject for Region {
@@ -237,33 +232,17 @@ impl Core {
             own: OrderedMap::new(),
             escrow_life: incarnation,
             purged_at: now,
-            forgot_settlements_at: EpochMs(0),
             heard_at: None,
-            settlements: 0,
-            settled,
+            settlements: SettlementNode::new(name, settled),
+            settling: OrderedMap::new(),
+            debts: 0,
             accountable: Accountable::default(),
             inbox: Inbox::new(incarnation),
             outbox: Outbox::new(id, incarnation),
             windows: Outbox::new(HolderId::of_name(&format!("{name}/windows")), incarnation),
             flushing_until: EpochMs(0),
-            flights: OrderedMap::new(),
+            asking: Vec::new(),
         });
         Ok(())
-    }
-
-    /// Joins a flight; the answer comes when it lands.
-    fn join(&self, flight: Flight) -> Result<oneshot::Receiver<bool>, Refused> {
-        let (sender, receiver) = oneshot::channel();
-        self.with(|machine, _| machine.flights.entry(flight).or_default().push(sender))?;
-        Ok(receiver)
-    }
-
-    /// Lands a flight: everyone who joined is told whether it went well.
-    fn land(&self, flight: &Flight, well: bool) {
-        let waiting = self.with(|machine, _| machine.flights.remove(flight));
-        for sender in waiting.ok().flatten().unwrap_or_default() {
-            // A receiver that is gone has stopped waiting.
-            let _gone = sender.send(well);
-        }
     }
 }

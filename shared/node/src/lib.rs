@@ -14,6 +14,7 @@
 //! | [`commit`] | what it asks of shards: each holds, and all commit or all undo |
 //! | [`ledger`] | a region's ledger: counts, each frame once, and stores what is over |
 //! | [`settled`] | a region's settlements on their way to the ledgers: sends what they have not counted, drops what both have |
+//! | [`settlement`] | a region's settlements: what goes back into pools, and that it did, is one write |
 //! | [`registry`] | policies, tokens, keys and the audit log: writes a change with its record, tells regions, answers |
 
 pub mod commit;
@@ -27,6 +28,7 @@ pub mod pool;
 pub mod question;
 pub mod registry;
 pub mod settled;
+pub mod settlement;
 
 use weir_core::units::{EpochMs, WindowLabel};
 use weir_wire::exchange::{ExchangeBody, Refusal, ReplyBody};
@@ -57,6 +59,17 @@ pub struct Refund<R> {
     pub units: u64,
     /// The row, unless nothing changed.
     pub row: Option<R>,
+}
+
+impl<R> Refund<R> {
+    /// The same with the row in another form.
+    #[must_use]
+    pub fn map<S>(self, row: impl FnOnce(R) -> S) -> Refund<S> {
+        Refund {
+            units: self.units,
+            row: self.row.map(row),
+        }
+    }
 }
 
 /// Which spent units come back.

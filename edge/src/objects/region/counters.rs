@@ -101,8 +101,9 @@ impl Core {
                         && (escrow.has_unsent(now) || is_budget(name) && escrow.lapsing(now))
                 });
                 let sent = machine.outbox.is_empty() && machine.windows.is_empty();
-                let told =
-                    sent && machine.settled.is_told() && !machine.accountable.has_unsent(now);
+                let told = sent
+                    && machine.settlements.settled().is_told()
+                    && !machine.accountable.has_unsent(now);
                 let done = told && !has_unsent && !telling;
                 machine.flushing_until = if done { now } else { now.plus(TASK_MS_MAX) };
                 done

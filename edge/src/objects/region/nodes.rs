@@ -15,7 +15,7 @@ use weir_shared::wire::exchange::ExchangeBody;
 use weir_shared::wire::shard_key::ShardKey;
 use worker::console_error;
 
-use super::{Core, escrow_rows};
+use super::{Core, Machine, escrow_rows};
 use crate::objects::binding::{Address, call};
 use crate::objects::server::Refused;
 use crate::objects::trace;
@@ -50,6 +50,13 @@ impl Drop for Awaited<'_> {
     }
 }
 
+impl Machine {
+    pub(super) fn next_caller(&mut self) -> Caller {
+        self.calls += 1;
+        Caller(self.calls)
+    }
+}
+
 impl Core {
     /// Expects an answer of the node of a pool.
     pub(super) fn expect_answer(
@@ -58,8 +65,7 @@ impl Core {
     ) -> Result<(Awaited<'_>, Answered), Refused> {
         let (sender, receiver) = oneshot::channel();
         let caller = self.with(|machine, _| {
-            machine.calls += 1;
-            let caller = Caller(machine.calls);
+            let caller = machine.next_caller();
             machine.callers.insert(caller, sender);
             caller
         })?;

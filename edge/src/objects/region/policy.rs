@@ -4,6 +4,7 @@
 
 use std::rc::Rc;
 
+use futures_channel::oneshot;
 use weir_shared::access::refresh::{Known, Look};
 use weir_shared::access::wanted::seal_of;
 use weir_shared::federation::handover::Handover;
@@ -17,7 +18,7 @@ use weir_shared::wire::saved_policy::SavedPolicy;
 use weir_shared::wire::stored::Damaged;
 use worker::console_error;
 
-use super::{Core, Flight, Machine};
+use super::{Core, Machine};
 use crate::objects::binding::{Address, call};
 use crate::objects::calls::{PushRules, Pushed, ReadPolicy, Rules};
 use crate::objects::deadline::within;
@@ -60,7 +61,7 @@ impl Machine {
         };
         let known = Known {
             all: self.policy.is_some() && self.access.is_some(),
-            under_way: self.flights.contains_key(&Flight::Rules),
+            under_way: !self.asking.is_empty(),
             token_missing: wanted.is_some_and(|id| !has(id)),
         };
         self.refresh.look(known, now)
@@ -92,8 +93,8 @@ impl Core {
             // Nobody waits for this.
             Look::Ask => drop(self.ask_registry()?),
             Look::Wait(ms) => {
-                let landed = self.ask_registry()?;
-                let _late = within(ms, landed).await;
+                let answered = self.ask_registry()?;
+                let _late = within(ms, answered).await;
             }
         }
         match self.with(|machine, _| machine.policy.clone())? {
@@ -122,13 +123,14 @@ impl Core {
         })
     }
 
-    /// Asks the registry in the background; the flight lands when it has answered or not.
-    fn ask_registry(self: &Rc<Self>) -> Result<futures_channel::oneshot::Receiver<bool>, Refused> {
-        let landing = self.join(Flight::Rules)?;
+    /// Asks the registry in the background. All who wait for it are told whether it answered.
+    fn ask_registry(self: &Rc<Self>) -> Result<oneshot::Receiver<bool>, Refused> {
+        let (sender, answered) = oneshot::channel();
         let start = self.with(|machine, now| {
-            // A flight that has not landed by now never will: what ran it was ended.
+            machine.asking.push(sender);
+            // A question that has no answer by now never will have one: what ran it was ended.
             let lost = machine.refresh.asked_ms_ago(now) > OPERATOR_CALL_MS_MAX;
-            let alone = machine.flights.get(&Flight::Rules).map_or(0, Vec::len) == 1;
+            let alone = machine.asking.len() == 1;
             if alone || lost {
                 machine.refresh.asked(now);
             }
@@ -138,10 +140,14 @@ impl Core {
             let core = Rc::clone(self);
             self.state.wait_until(async move {
                 let well = core.fetch_rules().await;
-                core.land(&Flight::Rules, well);
+                let waiting = core.with(|machine, _| std::mem::take(&mut machine.asking));
+                for sender in waiting.unwrap_or_default() {
+                    // A receiver that is gone has stopped waiting.
+                    let _gone = sender.send(well);
+                }
             });
         }
-        Ok(landing)
+        Ok(answered)
     }
 
     async fn fetch_rules(self: &Rc<Self>) -> bool {

@@ -1,168 +1,176 @@
-//! Settling reservations: units go back into their window, or more is charged, once. The result is a row, written in one
-//! transaction with what goes back: of all pools, or of none.
+//! Settling reservations: units go back into their window, or more is charged, once. Carries out what `node::settlement`
+//! says.
 
+use std::collections::VecDeque;
 use std::rc::Rc;
 
+use futures_channel::oneshot;
+use weir_shared::federation::stored::{StoredEscrow, StoredPool};
 use weir_shared::limiting::owner::Account;
 use weir_shared::limiting::settlement::{PoolChange, SettleBody, SettleReply};
-use weir_shared::limits::{OPERATOR_CALL_MS_MAX, PURGE_MS};
+use weir_shared::limits::OPERATOR_CALL_MS_MAX;
+use weir_shared::node::settlement::{Debt, Effect, Event, Facts, Rows};
 use weir_shared::node::{Refund, Spent, escrow, pool};
-use weir_shared::units::{HolderId, Incarnation, OpId, Sequence, WindowLabel};
+use weir_shared::units::{HolderId, Incarnation, OpId, Sequence};
 use weir_shared::wire::exchange::{ExchangeAnswer, ExchangeBody, RankBody, VERSION, Want};
 use weir_shared::wire::stored::{StoredSettlement, read_row};
 
+use super::nodes::Caller;
 use super::policy::Loaded;
-use super::{Core, Flight, escrow_rows, own};
+use super::{Core, escrow_rows, own, settled};
 use crate::objects::deadline::within;
 use crate::objects::server::Refused;
-use crate::objects::storage::{Statement, number, report_damaged, text, wrong_type};
+use crate::objects::storage::{number, report_damaged, text, wrong_type};
 
 /// Who borrows what is charged beyond a reservation: a holder that never gives anything back.
 const DEBTOR: &str = "settlements";
 
-/// Where the root of a pool is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Root {
-    /// In this region.
-    Here,
-    /// At a coordinator.
-    Above,
-}
-
-/// What was charged beyond a reservation, and to which window.
-#[derive(Default)]
-struct Debt {
-    units: u64,
-    label: WindowLabel,
-}
-
-/// What was taken back of a pool, and what writes that.
-#[derive(Default)]
-struct Taken {
-    units: u64,
-    row: Option<(Root, Statement)>,
-}
-
-impl Taken {
-    fn of<R>(
-        refund: Option<Refund<R>>,
-        root: Root,
-        statement: impl FnOnce(&R) -> Result<Statement, Refused>,
-    ) -> Result<Self, Refused> {
-        let Some(refund) = refund else {
-            return Ok(Self::default());
-        };
-        let statement = refund.row.as_ref().map(statement).transpose()?;
-        Ok(Self {
-            units: refund.units,
-            row: statement.map(|statement| (root, statement)),
-        })
-    }
+/// The row of a pool.
+pub(super) enum PoolRow {
+    /// Its root is in this region.
+    Own(StoredPool),
+    /// Its root is at a coordinator.
+    Escrow(StoredEscrow),
 }
 
 impl Core {
     /// Settles a reservation, or tells what came of it before.
     pub(super) async fn settle(self: &Rc<Self>, call: SettleBody) -> Result<SettleReply, Refused> {
         let loaded = self.policy(&call.region, None).await?;
-        let flight = Flight::Settlement(call.op);
-        let under_way = self.with(|machine, _| machine.flights.contains_key(&flight))?;
-        let landing = self.join(flight.clone())?;
-        if under_way {
-            let _landed = within(OPERATOR_CALL_MS_MAX, landing).await;
-            return self
-                .settled(call.op)?
-                .ok_or_else(|| Refused("the settlement under way failed".to_owned()));
-        }
-        let settled = match self.settled(call.op) {
-            Ok(Some(reply)) => Ok(reply),
-            Ok(None) => self.settle_once(&call, &loaded).await,
-            Err(refused) => Err(refused),
+        let policy = &loaded.policy;
+        let pools = call.pools.iter().map(|change| &change.pool);
+        let tenant = call.accounted.tenant.as_deref().unwrap_or_default();
+        let facts = Facts {
+            known: policy.tiers.named(tenant).is_some(),
+            own: pools
+                .filter(|pool| policy.region_owns(pool))
+                .cloned()
+                .collect(),
         };
-        if settled.is_err() {
-            // What is in memory may be ahead of the rows: pools wake from them, escrows as another life.
-            self.with(|machine, _| {
-                machine.escrow_life = Incarnation(machine.escrow_life.0 + 1);
-                for change in &call.pools {
-                    machine.own.remove(&change.pool);
-                    machine.escrows.remove(&change.pool);
-                    machine.roll.release(&change.pool);
-                }
-            })?;
-        }
-        self.land(&flight, settled.is_ok());
-        settled
+        let (op, account) = (call.op, call.account.clone());
+        let (sender, answer) = oneshot::channel();
+        let caller = self.with(|machine, _| {
+            let caller = machine.next_caller();
+            machine.settling.insert(caller, sender);
+            caller
+        })?;
+        let settle = Event::Settle {
+            body: Box::new(call),
+            facts,
+        };
+        let failed = self
+            .run_settlement(caller, settle, &account, &loaded)
+            .await?;
+        let answered = within(OPERATOR_CALL_MS_MAX, answer).await;
+        self.with(|machine, _| machine.settling.remove(&caller))?;
+        let reply = match answered {
+            Some(answer) => answer.ok().flatten(),
+            None => self.settled(op)?,
+        };
+        reply.ok_or_else(|| {
+            failed.unwrap_or_else(|| Refused("the settlement under way failed".to_owned()))
+        })
     }
 
-    async fn settle_once(
+    /// Lets the node take an event of a settlement, and does what it says until nothing is left to do: what failed.
+    async fn run_settlement(
         self: &Rc<Self>,
-        call: &SettleBody,
+        caller: Caller,
+        first: Event<PoolRow>,
+        account: &Account,
         loaded: &Loaded,
-    ) -> Result<SettleReply, Refused> {
-        self.forget_settlements()?;
-        let (mut charged, mut charged_in) = (Vec::new(), Vec::new());
-        for change in &call.pools {
-            let debt = self.charge_debt(change, &call.account, loaded).await?;
-            charged.push(debt.units);
-            charged_in.push(debt.label);
+    ) -> Result<Option<Refused>, Refused> {
+        let step = |event| self.with(|machine, now| machine.settlements.step(&caller, event, now));
+        let mut effects = VecDeque::from(step(first)?);
+        let mut failed = None;
+        while let Some(effect) = effects.pop_front() {
+            let event = match effect {
+                Effect::Load(op) => self.settled(op).map(Event::Loaded),
+                Effect::Lend(change) => {
+                    let debt = self.charge_debt(&change, account, loaded).await;
+                    debt.map(Event::Lent)
+                }
+                Effect::Refund(change) => {
+                    let refund = self.take_back(&change, account, loaded);
+                    refund.map(Event::Refunded)
+                }
+                Effect::Persist(rows) => match self.write_settlement(&rows) {
+                    Ok(()) => Ok(Event::Persisted),
+                    Err(refused) => {
+                        failed = Some(refused);
+                        Ok(Event::NotPersisted)
+                    }
+                },
+                unanswered => {
+                    let done = self.do_unanswered(unanswered, loaded);
+                    failed = failed.or(done.err());
+                    continue;
+                }
+            };
+            let event = event.unwrap_or_else(|refused| {
+                failed = Some(refused);
+                Event::Failed
+            });
+            effects.extend(step(event)?);
         }
-        // From here on nothing waits: what goes back and that it did become durable together, or none of it does.
-        let (mut returned, mut rows) = (Vec::new(), Vec::new());
-        let mut statements = Vec::new();
-        for change in &call.pools {
-            let taken = self.take_back(change, &call.account, loaded)?;
-            returned.push(taken.units);
-            if let Some((of, statement)) = taken.row {
-                rows.push((change.pool.as_str(), of));
-                statements.push(statement);
+        Ok(failed)
+    }
+
+    /// Does what the node hears nothing of.
+    fn do_unanswered(
+        self: &Rc<Self>,
+        effect: Effect<Caller, PoolRow>,
+        loaded: &Loaded,
+    ) -> Result<(), Refused> {
+        match effect {
+            Effect::Forget(until) => {
+                let statement = "DELETE FROM settlements WHERE expires_at <= ?";
+                self.database.run(statement, vec![number(until.0)])
             }
+            Effect::Written { pool, durable } => self.row_ended(&pool, durable, loaded),
+            Effect::Drop(pools) => self.with(|machine, _| {
+                // Escrows wake as another life.
+                machine.escrow_life = Incarnation(machine.escrow_life.0 + 1);
+                for pool in &pools {
+                    machine.own.remove(pool);
+                    machine.escrows.remove(pool);
+                    machine.roll.release(pool);
+                }
+            }),
+            Effect::Flush => self.schedule_flush(),
+            Effect::Reply(caller, reply) => self.answer_settlement(caller, Some(reply)),
+            Effect::Fail(caller) => self.answer_settlement(caller, None),
+            // The node hears what comes of these.
+            Effect::Load(_) | Effect::Lend(_) | Effect::Refund(_) | Effect::Persist(_) => Ok(()),
         }
-        let reply = SettleReply {
-            actual: call.actual,
-            returned,
-            charged,
-        };
+    }
+
+    fn answer_settlement(&self, caller: Caller, reply: Option<SettleReply>) -> Result<(), Refused> {
+        let sender = self.with(|machine, _| machine.settling.remove(&caller))?;
+        // One that is gone has stopped waiting.
+        let _gone = sender.map(|sender| sender.send(reply));
+        Ok(())
+    }
+
+    fn write_settlement(&self, rows: &Rows<PoolRow>) -> Result<(), Refused> {
+        let pools = rows.pools.iter().map(|(pool, row)| match row {
+            PoolRow::Own(row) => own::statement(pool, row),
+            PoolRow::Escrow(row) => escrow_rows::statement(pool, row),
+        });
+        let mut statements = pools.collect::<Result<Vec<_>, _>>()?;
         let statement =
             "INSERT OR REPLACE INTO settlements (op, expires_at, body) VALUES (?, ?, ?)";
-        let body = serde_json::to_string(&StoredSettlement::new(reply.clone()))?;
+        let body = serde_json::to_string(&StoredSettlement::new(rows.reply.clone()))?;
         let values = vec![
-            call.op.to_string().into(),
-            number(call.expires_at.0),
+            rows.op.to_string().into(),
+            number(rows.expires_at.0),
             body.into(),
         ];
         statements.push((statement, values));
-        // What it comes to for the accounts is written with it: whoever dies, it is counted, and once.
-        let entry = self.entry(call, &reply, &charged_in, loaded)?;
-        let numbered = entry.as_ref().map(|entry| self.number(entry)).transpose()?;
-        let number = numbered.as_ref().map(|(number, _)| *number);
-        statements.extend(numbered.map(|(_, statement)| statement));
-        let written = self.database.atomically(statements);
-        for (pool, of) in rows {
-            self.row_ended(pool, of, written.is_ok())?;
-        }
-        written?;
-        if let Some(number) = number {
-            self.with(|machine, _| machine.settled.wrote(number))?;
-        }
-        self.schedule_flush()?;
-        Ok(reply)
-    }
-
-    /// Forgets, once a minute at most, the settlements of reservations that nobody can settle any more.
-    fn forget_settlements(&self) -> Result<(), Refused> {
-        let due_at = self.with(|machine, now| {
-            let is_due = now.since(machine.forgot_settlements_at) >= PURGE_MS;
-            if is_due {
-                machine.forgot_settlements_at = now;
-            }
-            is_due.then_some(now)
-        })?;
-        let Some(now) = due_at else {
-            return Ok(());
-        };
-        self.database.run(
-            "DELETE FROM settlements WHERE expires_at <= ?",
-            vec![number(now.0)],
-        )
+        let entry = rows.entry.as_ref();
+        let entry = entry.map(|(number, entry)| settled::statement(*number, entry));
+        statements.extend(entry.transpose()?);
+        self.database.atomically(statements)
     }
 
     /// Gives back into a pool that is there: one that is not has no window that was charged. Its row is written with the
@@ -172,37 +180,39 @@ impl Core {
         change: &PoolChange,
         account: &Account,
         loaded: &Loaded,
-    ) -> Result<Taken, Refused> {
+    ) -> Result<Option<Refund<PoolRow>>, Refused> {
         let spent = Spent {
             label: change.label,
             tenant: change.tenant.as_deref(),
             units: change.back,
         };
         let pool = change.pool.as_str();
-        if change.back == 0 {
-            return Ok(Taken::default());
-        }
         if loaded.policy.region_owns(pool) {
             let Some(terms) = self.terms_of(pool, loaded)? else {
-                return Ok(Taken::default());
+                return Ok(None);
             };
             let refund = self.refund_own(pool, &terms, spent)?;
-            return Taken::of(refund, Root::Here, |row| own::statement(pool, row));
+            return Ok(refund.map(|refund| refund.map(PoolRow::Own)));
         }
         if !self.known_escrow(pool, account)? {
-            return Ok(Taken::default());
+            return Ok(None);
         }
         let refund = self.with_escrow(pool, |node, now| node.refund(spent, now))?;
-        Taken::of(refund, Root::Above, |row| escrow_rows::statement(pool, row))
+        Ok(refund.map(|refund| refund.map(PoolRow::Escrow)))
     }
 
     /// Tells the node of a pool whether its row was written.
-    fn row_ended(self: &Rc<Self>, pool: &str, root: Root, durable: bool) -> Result<(), Refused> {
-        match (root, durable) {
-            (Root::Here, true) => self.run_own(pool, pool::Event::Persisted).map(|_| ()),
-            (Root::Here, false) => self.run_own(pool, pool::Event::NotPersisted).map(|_| ()),
-            (Root::Above, true) => self.run_escrow(pool, escrow::Event::Persisted),
-            (Root::Above, false) => self.run_escrow(pool, escrow::Event::NotPersisted),
+    fn row_ended(
+        self: &Rc<Self>,
+        pool: &str,
+        durable: bool,
+        loaded: &Loaded,
+    ) -> Result<(), Refused> {
+        match (loaded.policy.region_owns(pool), durable) {
+            (true, true) => self.run_own(pool, pool::Event::Persisted).map(|_| ()),
+            (true, false) => self.run_own(pool, pool::Event::NotPersisted).map(|_| ()),
+            (false, true) => self.run_escrow(pool, escrow::Event::Persisted),
+            (false, false) => self.run_escrow(pool, escrow::Event::NotPersisted),
         }
     }
 
@@ -215,7 +225,7 @@ impl Core {
     ) -> Result<Debt, Refused> {
         let revision = loaded.saved.revision;
         let terms = self.terms_of(&change.pool, loaded)?;
-        let (true, Some(terms)) = (change.debt > 0, terms) else {
+        let Some(terms) = terms else {
             return Ok(Debt::default());
         };
         // A tenant that the policy refuses by now, or that shares the pool no more, owes nothing.
@@ -230,8 +240,8 @@ impl Core {
             return Ok(Debt::default());
         }
         let (incarnation, sequence) = self.with(|machine, _| {
-            machine.settlements += 1;
-            (machine.escrow_life, Sequence(machine.settlements))
+            machine.debts += 1;
+            (machine.escrow_life, Sequence(machine.debts))
         })?;
         let body = ExchangeBody {
             v: VERSION,

@@ -5,16 +5,13 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use weir_shared::accounting::settled::{Ledger, LedgerCursor};
-use weir_shared::limiting::settlement::{SettleBody, SettleReply};
 use weir_shared::limits::{CALL_MS_MAX, SETTLED_ENTRIES_MAX};
 use weir_shared::node::settled::{Cursors, Effect, Event, SettledNode};
-use weir_shared::units::WindowLabel;
 use weir_shared::wire::accounting::{FrameBody, FrameReply, SettledEntry};
 use weir_shared::wire::stored::read_row;
 use worker::console_error;
 
 use super::Core;
-use super::policy::Loaded;
 use crate::objects::binding::{Address, call};
 use crate::objects::calls::TakeFrame;
 use crate::objects::server::Refused;
@@ -54,36 +51,21 @@ pub(super) fn load(database: &Database, region: &str) -> Result<SettledNode, Ref
     Ok(SettledNode::new(region, last, cursors))
 }
 
+/// What writes an entry.
+///
+/// # Errors
+/// When the entry is no JSON.
+pub(super) fn statement(at: u64, entry: &SettledEntry) -> Result<Statement, Refused> {
+    let body = serde_json::to_string(entry)?;
+    let statement = "INSERT INTO settled (number, body) VALUES (?, ?)";
+    Ok((statement, vec![number(at), body.into()]))
+}
+
 impl Core {
-    /// What a settlement comes to for the accounts.
-    pub(super) fn entry(
-        &self,
-        call: &SettleBody,
-        reply: &SettleReply,
-        charged_in: &[WindowLabel],
-        loaded: &Loaded,
-    ) -> Result<Option<SettledEntry>, Refused> {
-        let policy = &loaded.policy;
-        let tenant = call.accounted.tenant.as_deref().unwrap_or_default();
-        let known = policy.tiers.named(tenant).is_some();
-        let owns = |pool: &str| policy.region_owns(pool);
-        self.with(|machine, _| {
-            let place = (machine.name.as_str(), &owns as &dyn Fn(&str) -> bool);
-            call.entry(reply, charged_in, known, place)
-        })
-    }
-
-    /// The number of an entry, and what writes it.
-    pub(super) fn number(&self, entry: &SettledEntry) -> Result<(u64, Statement), Refused> {
-        let next = self.with(|machine, now| machine.settled.next_number(now))?;
-        let body = serde_json::to_string(entry)?;
-        let statement = "INSERT INTO settled (number, body) VALUES (?, ?)";
-        Ok((next, (statement, vec![number(next), body.into()])))
-    }
-
     /// Tells the ledgers of the entries that they have not counted.
     pub(super) async fn flush_settled(self: &Rc<Self>) -> Result<(), Refused> {
-        let step = |event| self.with(|machine, now| machine.settled.step(event, now));
+        let step =
+            |event| self.with(|machine, now| machine.settlements.settled_mut().step(event, now));
         let knows_home = self.with(|machine, _| machine.policy.is_some())?;
         let mut effects = VecDeque::from(step(Event::Flush { knows_home })?);
         let mut failed = None;
