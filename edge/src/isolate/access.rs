@@ -2,109 +2,17 @@
 
 use std::rc::Rc;
 
-use serde_json::Value;
 use weir_shared::access::table::AccessTable;
-use weir_shared::access::uses::Uses;
-use weir_shared::access::wanted::{Step, Wanted, seal_wanted};
-use weir_shared::json;
-use weir_shared::limits::{CALL_MS_MAX, TOKEN_USE_MS};
-use weir_shared::units::{EpochMs, Revision};
-use weir_shared::wire::access::{BOOTSTRAP, SavedAccess};
-use worker::console_error;
+use weir_shared::access::wanted::{Step, seal_wanted};
+use weir_shared::limits::CALL_MS_MAX;
+use weir_shared::units::EpochMs;
 
+use super::contact;
+use super::memory::{now, with};
 use super::request::RequestHandles;
-use super::{contact, now, with};
+use super::tokens::Tokens;
 use crate::http::failure::Failure;
 use crate::objects::deadline::{sleep, within};
-
-/// What an isolate knows of the tokens of one region.
-pub struct Tokens {
-    table: Option<Rc<AccessTable>>,
-    /// What was used of them and was not told yet.
-    pub uses: Uses,
-    wanted: Wanted,
-    seals_wanted: Wanted,
-}
-
-impl Default for Tokens {
-    fn default() -> Self {
-        Self {
-            table: None,
-            uses: Uses::new(TOKEN_USE_MS),
-            wanted: Wanted::default(),
-            seals_wanted: Wanted::default(),
-        }
-    }
-}
-
-impl Tokens {
-    /// The revision of the table; 0 for none.
-    #[must_use]
-    pub fn revision(&self) -> Revision {
-        let table = self.table.as_ref();
-        table.map_or(Revision(0), |table| table.revision())
-    }
-
-    /// The revision that is told to be given more: none where an earlier version left the keys out.
-    #[must_use]
-    pub fn told(&self) -> Revision {
-        if self.has_seals() {
-            self.revision()
-        } else {
-            Revision(0)
-        }
-    }
-
-    fn has_seals(&self) -> bool {
-        let table = self.table.as_ref();
-        table.is_some_and(|table| !table.seals().is_empty())
-    }
-
-    /// The table; `None` where none was ever seen.
-    #[must_use]
-    pub fn table(&self) -> Option<&Rc<AccessTable>> {
-        self.table.as_ref()
-    }
-
-    /// Takes a table that is newer than the one in force. One that this code cannot read is reported, and the last one
-    /// that was seen keeps applying.
-    pub fn adopt(&mut self, access: &Value) {
-        let saved = match json::from_value::<SavedAccess>(access) {
-            Ok(saved) => saved,
-            Err(error) => return console_error!("tokens: {error}"),
-        };
-        if !saved.is_news(self.revision(), self.has_seals()) {
-            return;
-        }
-        match AccessTable::try_from(&saved) {
-            Ok(table) => {
-                self.uses.retain(|id| id == BOOTSTRAP || table.has(id));
-                self.table = Some(Rc::new(table));
-            }
-            Err(error) => console_error!("tokens: {error}"),
-        }
-    }
-
-    /// What comes next for a token that may not be in the table.
-    fn step(&mut self, id: &str, now: EpochMs) -> Step {
-        if self.table.as_ref().is_some_and(|table| table.has(id)) {
-            return Step::Known;
-        }
-        self.wanted.step(id, now)
-    }
-
-    /// What comes next for a text that may be sealed by a key that is newer than the table.
-    fn seal_step(&mut self, version: u64, now: EpochMs) -> Step {
-        let newest = self
-            .table
-            .as_ref()
-            .map_or(0, |table| table.seals().newest());
-        if newest >= version {
-            return Step::Known;
-        }
-        self.seals_wanted.step(&seal_wanted(version), now)
-    }
-}
 
 /// The tokens, as old as the policy may be; `None` where the region has none and was never heard of with any.
 ///
@@ -123,7 +31,7 @@ pub async fn access(
 /// # Errors
 /// When the isolate decides for too many regions.
 pub fn known_access(region: &str) -> Result<Option<Rc<AccessTable>>, Failure> {
-    with(region, |view| view.tokens.table.clone())
+    with(region, |view| view.tokens.table().cloned())
 }
 
 /// The tokens after the region was asked for the one of that id, whose MAC is true, unless it was asked for it a
@@ -195,7 +103,7 @@ impl Asking<'_> {
     }
 }
 
-/// Counts one use of a token, or of the bootstrap token ([`BOOTSTRAP`]); it is told with one of the next contacts.
+/// Counts one use of a token, or of the bootstrap token ([`BOOTSTRAP`](weir_shared::wire::access::BOOTSTRAP)); it is told with one of the next contacts.
 ///
 /// # Errors
 /// When the isolate decides for too many regions.

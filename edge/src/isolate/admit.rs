@@ -7,7 +7,7 @@ use weir_shared::limiting::reservation::Reservation;
 use weir_shared::node::question::answers::Charge;
 
 use super::answer::{Asker, Reserving, places};
-use super::now;
+use super::memory::now;
 use super::patience::{Next, Patience, Wait};
 use super::plan::{Place, Step};
 use super::question::QuestionOutcome;

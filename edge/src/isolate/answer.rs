@@ -20,13 +20,13 @@ use weir_shared::wire::check::DecisionBody;
 use weir_shared::wire::operator::live::DecisionSample;
 
 use super::contact::{count, tell_slots};
+use super::loaded::Loaded;
+use super::memory::{now, with};
 use super::plan::{Dimension, Kind, Place, Step, steps};
 use super::question::{QuestionOutcome, RequestQuestion};
-use super::region::Loaded;
 use super::request::RequestHandles;
 use super::shard::question_id;
 use super::slot::given;
-use super::{now, with};
 use crate::http::answered::Answered;
 use crate::http::failure::Failure;
 use crate::http::ratelimit::{QuotaPolicy, Standing};

@@ -20,10 +20,12 @@ use weir_shared::wire::saved_policy::SavedPolicy;
 use worker::{Env, console_error};
 
 use super::kept::{scope_of, shard_of, terms_of};
-use super::region::{Loaded, RegionView};
+use super::loaded::Loaded;
+use super::memory::{now, with};
+use super::region::RegionView;
 use super::request::RequestHandles;
 use super::shard::question_id;
-use super::{now, slot, with};
+use super::spare::return_spare;
 use crate::http::failure::Failure;
 use crate::objects::binding::{Address, KeyShard, call};
 use crate::objects::deadline::{sleep, within};
@@ -66,7 +68,7 @@ pub async fn policy(handles: &RequestHandles, region: &str) -> Result<Loaded, Fa
 fn fallback() -> Result<Loaded, Failure> {
     let shipped = shipped().map_err(|refused| Failure::Internal(refused.0))?;
     let mut view = RegionView::new(Default::default());
-    view.adopt(&shipped);
+    view.adopt(&shipped, now());
     view.loaded.ok_or(Failure::Unavailable {
         what: "the shipped policy".to_owned(),
     })
@@ -214,7 +216,7 @@ fn apply(
     if let Some(policy) = &reply.policy {
         // Read alone: a policy that is too new to be read must not cost the rest of the answer.
         match json::from_value::<SavedPolicy>(policy) {
-            Ok(saved) => view.adopt(&saved),
+            Ok(saved) => view.adopt(&saved, now),
             Err(error) => console_error!("policy: {error}"),
         }
     }
@@ -301,7 +303,7 @@ async fn flush_task(env: &Env, region: &str) {
     let started = now();
     loop {
         sleep(with(region, |view| until_contact_ms(view, now())).unwrap_or(CALL_MS_MAX)).await;
-        join(return_unspent(env, region), slot::return_spare(env, region)).await;
+        join(return_unspent(env, region), return_spare(env, region)).await;
         let at = now();
         let due = with(region, |view| {
             view.note_lapsed(at);

@@ -14,7 +14,7 @@ use weir_shared::units::EpochMs;
 use weir_shared::wire::limit_terms::LimitTerms;
 use weir_shared::wire::policy::Scope;
 
-use super::region::Loaded;
+use super::loaded::Loaded;
 use crate::objects::binding::KeyShard;
 
 /// What a name of states is that of.

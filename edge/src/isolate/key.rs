@@ -18,9 +18,9 @@ use weir_shared::wire::exchange::VERSION;
 use weir_shared::wire::limit_terms::LimitTerms;
 
 use super::look::Looks;
+use super::memory::{now, with};
 use super::request::RequestHandles;
 use super::shard::{ask, question_id};
-use super::{now, with};
 use crate::http::failure::Failure;
 use crate::objects::binding::KeyShard;
 

@@ -15,9 +15,9 @@ use weir_shared::wire::exchange::Terms;
 
 use super::contact::send;
 use super::look::Looks;
+use super::memory::{now, with};
 use super::region::RegionView;
 use super::request::RequestHandles;
-use super::{now, with};
 use crate::http::failure::Failure;
 use crate::objects::deadline::within;
 use crate::objects::telemetry;

@@ -8,7 +8,7 @@ use weir_shared::algorithms::scale::{Scaled, ScaledReceipt};
 use weir_shared::decision::Decision;
 use weir_shared::limiting::owner::{Account, by_rules, print_of};
 
-use super::{now, with};
+use super::memory::{now, with};
 use crate::http::failure::Failure;
 
 /// One key of this isolate.

@@ -7,7 +7,7 @@ use weir_shared::federation::message::share_terms;
 use weir_shared::units::WindowLabel;
 use weir_shared::wire::exchange::Terms;
 
-use super::{now, with};
+use super::memory::{now, with};
 use crate::http::failure::Failure;
 
 /// One budget of this isolate.

@@ -13,10 +13,10 @@ use weir_shared::ordered::OrderedMap;
 use weir_shared::wire::exchange::VERSION;
 use weir_shared::wire::limit_terms::LimitTerms;
 
+use super::memory::{now, with};
 use super::plan::{Dimension, Kind, Place};
 use super::question::RequestQuestion;
 use super::shard::question_id;
-use super::{now, with};
 use crate::http::failure::Failure;
 use crate::objects::binding::KeyShard;
 

@@ -12,10 +12,10 @@ use weir_shared::units::EpochMs;
 
 use super::answer::Asker;
 use super::client::Client;
+use super::memory::{now, with};
 use super::plan::{Place, Step};
 use super::question::QuestionOutcome;
 use super::request::Running;
-use super::{now, with};
 use crate::http::failure::Failure;
 
 /// For how long a request waits, and for whom.

@@ -9,9 +9,9 @@ use worker::{Env, Request};
 
 use crate::http::failure::Failure;
 use crate::isolate::contact::policy;
-use crate::isolate::region::Loaded;
+use crate::isolate::loaded::Loaded;
+use crate::isolate::memory::{any_policy, forget};
 use crate::isolate::request::RequestHandles;
-use crate::isolate::{any_policy, forget};
 use crate::objects::registry::shipped;
 
 /// The header that names the region of a request, where `ALLOW_REGION_HEADER` is 1.

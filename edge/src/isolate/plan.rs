@@ -23,9 +23,9 @@ use weir_shared::wire::limit_terms::LimitTerms;
 use weir_shared::wire::policy::{OnUnavailable, Scope};
 
 use super::kept::{machine, shard_of, terms_of};
-use super::now;
-use super::overload::OverloadCheck;
-use super::region::Loaded;
+use super::loaded::Loaded;
+use super::memory::now;
+use super::overload_check::OverloadCheck;
 use crate::http::failure::Failure;
 use crate::http::ratelimit::QuotaPolicy;
 use crate::objects::binding::KeyShard;

@@ -5,22 +5,22 @@
 //! A slot holds for one revision of the policy and one of the tokens. Of any other it decides nothing, as for whatever is
 //! not decided at once; the question then takes the way that it took first.
 
+pub mod slots;
+
 use std::cell::Cell;
 use std::rc::Rc;
 
-use weir_shared::check::decision_text::DecisionText;
 use weir_shared::check::template::{Parts, Template};
 use weir_shared::decision::{Decision, Retry};
-use weir_shared::limits::PREPARED_MAX;
-use weir_shared::units::{EpochMs, Revision, WindowLabel};
+use weir_shared::units::{EpochMs, WindowLabel};
 use weir_shared::wire::access::BOOTSTRAP;
 use weir_shared::wire::check::Reason;
 
 use super::bearer::Bearer;
-use super::budget_question::BudgetQuestion;
-use super::{Isolate, memory, now};
-use crate::http::held::HeldText;
+use super::budget_plans::BudgetQuestion;
+use super::memory::{Isolate, memory, now};
 use crate::http::ratelimit::QuotaPolicy;
+use slots::{Number, Slot};
 
 /// The most numbers of an answer: seven of its body, two of each of two headers, one of `weir-decision` and of `retry-after`.
 const NUMBERS_MAX: usize = 13;
@@ -30,54 +30,11 @@ thread_local! {
     static NUMBERS: Cell<[f64; NUMBERS_MAX]> = const { Cell::new([0.0; NUMBERS_MAX]) };
 }
 
-/// What was prepared, by the numbers of slots.
-#[derive(Default)]
-pub struct Prepared {
-    /// How often all were dropped.
-    generation: u32,
-    slots: Vec<Slot>,
-}
-
-struct Slot {
-    bearer: Rc<Bearer>,
-    region: String,
-    tenant: String,
-    budget: String,
-    cost: u64,
-    /// Of the policy.
-    revision: Revision,
-    /// Of the tokens.
-    access: Revision,
-}
-
 /// What [`spend`] gives back.
 const DECIDED: u32 = 1;
 const FLUSHES: u32 = 2;
 const UNDECIDED: u32 = 2;
 const SHAPE_BITS: u32 = 2;
-
-/// The number of a slot: it is given once, also after all were dropped.
-type Number = u32;
-
-impl Prepared {
-    fn keep(&mut self, slot: Slot) -> Number {
-        if self.slots.len() >= PREPARED_MAX {
-            self.slots.clear();
-            self.generation = self.generation.wrapping_add(1);
-        }
-        self.slots.push(slot);
-        self.first().wrapping_add(self.slots.len() as Number - 1)
-    }
-
-    fn find(&self, number: Number) -> Option<&Slot> {
-        let index = number.checked_sub(self.first())?;
-        self.slots.get(index as usize)
-    }
-
-    fn first(&self) -> Number {
-        self.generation.wrapping_mul(PREPARED_MAX as Number)
-    }
-}
 
 /// What kind of answer it is: a text of its own for each, apart from numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,34 +80,6 @@ impl Parts for NumberParts {
             *place = number as f64;
         }
         self.told += 1;
-    }
-}
-
-impl Slot {
-    fn ask(&self) -> BudgetQuestion<'_> {
-        BudgetQuestion {
-            tenant: &self.tenant,
-            budget: &self.budget,
-            cost: self.cost,
-        }
-    }
-
-    fn text(
-        &self,
-        decision: Decision,
-        (at, window): (EpochMs, WindowLabel),
-        quota_policy: QuotaPolicy,
-    ) -> HeldText<'_> {
-        let body = DecisionText {
-            decision,
-            at,
-            tenant: &self.tenant,
-            binding: &self.budget,
-            region: &self.region,
-            window,
-            revision: self.revision,
-        };
-        HeldText { body, quota_policy }
     }
 }
 

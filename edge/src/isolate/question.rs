@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use weir_shared::decision::Reason;
 use weir_shared::limiting::key_cache::Look;
-use weir_shared::limiting::verdict::{QuestionVerdict, StepRules, verdict};
+use weir_shared::limiting::verdict::{QuestionVerdict, verdict};
 use weir_shared::limits::DECIDE_WAIT_MS_MAX;
 use weir_shared::node::question::answers::{Answers, At, Charge, DimensionAnswer};
 use weir_shared::node::question::{self, Effect, End, Event, LocalAnswer};
@@ -17,16 +17,13 @@ use super::lease::LeaseCheck;
 use super::local::LocalCheck;
 use super::local_budget::LocalBudgetCheck;
 use super::look::Looks;
+use super::memory::{now, with};
 use super::metering::open;
 use super::plan::{Dimension, Place, Step};
 use super::request::RequestHandles;
-use super::shard::ask;
-use super::{now, with};
+use super::shard::{Rules, ask};
 use crate::http::failure::Failure;
 use crate::objects::telemetry;
-
-/// How each check combines.
-pub type Rules = Rc<Vec<StepRules>>;
 
 /// A question of one request.
 pub struct RequestQuestion<'a> {

@@ -20,31 +20,20 @@ use weir_shared::limits::CONTACT_MS_MIN;
 use weir_shared::node::leases::{Fate, Leases};
 use weir_shared::ordered::OrderedMap;
 use weir_shared::policy::Policy;
-use weir_shared::units::{EpochMs, HolderId, Incarnation, Revision};
+use weir_shared::units::{EpochMs, HolderId, Incarnation};
 use weir_shared::wire::policy::Scope;
 use weir_shared::wire::saved_policy::SavedPolicy;
-use weir_shared::wire::shard_key::ShardKey;
 use weir_shared::wire::shares::SharesBody;
 use worker::console_error;
 
-use super::access::Tokens;
-use super::budget_question::BudgetPlans;
+use super::budget_plans::BudgetPlans;
 use super::kept::scope_of;
-use super::overload::Resources;
+use super::loaded::Loaded;
+use super::resources::Resources;
+use super::tokens::Tokens;
 
 /// The isolate lives once: another one has another id.
 const INCARNATION: Incarnation = Incarnation(1);
-
-/// A policy in force.
-#[derive(Clone)]
-pub struct Loaded {
-    /// Its revision; 0 for the one that was shipped.
-    pub revision: Revision,
-    /// The rules.
-    pub policy: Rc<Policy>,
-    /// The secret by which the shards of keys are chosen.
-    pub placement: Option<ShardKey>,
-}
 
 /// What an isolate knows of one region.
 pub struct RegionView {
@@ -110,6 +99,16 @@ impl RegionView {
         }
     }
 
+    /// Whether the policy of this view may be applied without asking.
+    pub fn is_fresh(&self, now: EpochMs) -> bool {
+        self.loaded.is_some() && now < self.contact_due
+    }
+
+    /// Whether somebody has to be told or asked something, and nobody is about to.
+    pub fn has_to_flush(&self, now: EpochMs) -> bool {
+        now >= self.flushing_until || self.leases.has_low()
+    }
+
     /// What there is to tell of overloaded resources.
     pub fn shares(&mut self, now: EpochMs) -> Option<SharesBody> {
         self.overload.begin(self.id, now)
@@ -161,7 +160,7 @@ impl RegionView {
 
     /// Takes a policy that is newer than the one in force. One that this code cannot read is reported, and the last
     /// one that was seen keeps applying.
-    pub fn adopt(&mut self, saved: &SavedPolicy) {
+    pub fn adopt(&mut self, saved: &SavedPolicy, at: EpochMs) {
         let newer = |loaded: &Loaded| loaded.revision < saved.revision;
         if !self.loaded.as_ref().is_none_or(newer) {
             return;
@@ -176,7 +175,6 @@ impl RegionView {
                     self.key_caches.clear();
                     self.spare_slots.clear();
                 }
-                let at = super::now();
                 self.leases
                     .adopt(|pool| Fate::of(pool, before, &policy), at);
                 // One that comes back in its window goes on with what was used of it.

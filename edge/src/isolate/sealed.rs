@@ -14,8 +14,8 @@ use weir_shared::json;
 use super::bearer::nobody_knows;
 use crate::http::failure::Failure;
 use crate::isolate::access::access_sealed;
+use crate::isolate::memory::{any_access, now};
 use crate::isolate::request::RequestHandles;
-use crate::isolate::{any_access, now};
 
 /// Whether this isolate can seal anything. Asked before something is charged that is worth nothing without its text.
 ///

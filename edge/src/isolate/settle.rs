@@ -21,9 +21,9 @@ use weir_shared::wire::windows::{HeldPart, TenantPart, WindowPart};
 
 use super::contact::{schedule_flush, send};
 use super::kept::{shard_of, terms_of};
-use super::region::Loaded;
+use super::loaded::Loaded;
+use super::memory::{now, with};
 use super::request::RequestHandles;
-use super::{now, with};
 use crate::http::failure::Failure;
 use crate::objects::binding::{Address, CallError, KeyShard, call};
 use crate::objects::deadline::within;

@@ -23,11 +23,11 @@ use weir_shared::wire::policy::Scope;
 
 use super::contact::count;
 use super::kept::{shard_of, terms_of};
+use super::loaded::Loaded;
 use super::local::kept_by;
+use super::memory::{now, with};
 use super::plan::{key_of, limit_named};
-use super::region::Loaded;
 use super::request::RequestHandles;
-use super::{now, with};
 use crate::http::failure::Failure;
 use crate::objects::binding::{Address, call};
 

@@ -1,21 +1,26 @@
 //! Questions to the shards of keys, those of the region and those of the whole deployment alike. They run to their end
 //! whatever becomes of the request. Who is told what and when is the [node's](weir_shared::node::commit) word.
 
+use std::rc::Rc;
+
 use futures_channel::oneshot;
 use futures_util::future::join_all;
 use weir_shared::limiting::messages::FinishBody;
+use weir_shared::limiting::verdict::StepRules;
 use weir_shared::limits::CALL_MS_MAX;
 use weir_shared::node::commit::{Commit, Effect, Event};
 use weir_shared::node::question::answers::{Answers, Part};
 use weir_shared::units::OpId;
 use worker::{Env, console_error};
 
-use super::now;
-use super::question::Rules;
+use super::memory::now;
 use super::random::random;
 use super::request::RequestHandles;
 use crate::objects::binding::{Address, KeyShard, call};
 use crate::objects::deadline::sleep;
+
+/// How each check combines.
+pub type Rules = Rc<Vec<StepRules>>;
 
 /// A name for a question that no other has.
 pub fn question_id() -> OpId {

@@ -14,11 +14,11 @@ use weir_shared::node::question::answers::{Answers, At, Charge};
 use worker::console_error;
 
 use super::contact::return_bodies;
+use super::loaded::Loaded;
 use super::local::LocalCheck;
+use super::memory::{now, with};
 use super::plan::{Place, Step};
-use super::region::Loaded;
 use super::request::RequestHandles;
-use super::{now, with};
 use crate::http::failure::Failure;
 use crate::objects::binding::{Address, call};
 

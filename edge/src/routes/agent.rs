@@ -10,9 +10,9 @@ use crate::auth::caller::Caller;
 use crate::http::failure::Failure;
 use crate::http::{body, reply};
 use crate::isolate::contact::policy;
+use crate::isolate::loaded::Loaded;
 use crate::isolate::now;
 use crate::isolate::place::place;
-use crate::isolate::region::Loaded;
 use crate::isolate::request::RequestHandles;
 use crate::objects::binding::{Address, call};
 

@@ -19,9 +19,9 @@ use super::{Refused, visitor};
 use crate::http::answered::Answered;
 use crate::isolate::answer::Asker;
 use crate::isolate::client::Client;
+use crate::isolate::loaded::Loaded;
 use crate::isolate::now;
 use crate::isolate::patience::Patience;
-use crate::isolate::region::Loaded;
 use crate::isolate::request::RequestHandles;
 
 /// Who decides.

@@ -13,8 +13,8 @@ use weir_shared::overload::slots::Slots;
 use weir_shared::units::EpochMs;
 use worker::console_error;
 
+use crate::isolate::loaded::Loaded;
 use crate::isolate::overload::report;
-use crate::isolate::region::Loaded;
 use crate::isolate::request::RequestHandles;
 use crate::isolate::settle::{keep, settle};
 use crate::isolate::slot::{Taken, act};
