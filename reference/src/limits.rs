@@ -17,3 +17,6 @@ pub const PROBE_MS: u64 = 5_000;
 /// What a lease, or a unit that lies idle, may cost: with the six decimals of a weight, `2 c D` stays under 2^115 for
 /// every demand.
 pub const LEASE_COST_MAX: u64 = 1_000_000;
+
+/// Cells of one structure in compatible mode: 16 MB.
+pub const COMPATIBLE_CELLS_MAX: u64 = 1 << 20;

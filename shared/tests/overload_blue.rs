@@ -4,9 +4,9 @@ use std::hint::black_box;
 
 use allocation_counter::measure;
 use proptest::prelude::*;
+use weir_reference::compatible::{Config, Tracker};
 use weir_shared::limits::OVERLOAD_PROBABILITY_MAX;
 use weir_shared::overload::blue::{Blue, Probabilities, Settings};
-use weir_shared::overload::compatible::{Config, Tracker};
 use weir_shared::overload::placement::{PlacementKey, Shape};
 use weir_shared::units::EpochMs;
 use weir_shared::wire::overload::Final;

@@ -6,8 +6,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use weir_reference::compatible::{Config, Tracker};
 use weir_shared::overload::blue::{Blue, Settings};
-use weir_shared::overload::compatible::{Config, Tracker};
 use weir_shared::overload::placement::{PlacementKey, Shape};
 use weir_shared::units::EpochMs;
 use weir_shared::wire::overload::Final;

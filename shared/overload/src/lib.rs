@@ -2,13 +2,11 @@
 
 pub mod blue;
 pub mod combine;
-pub mod compatible;
 pub mod config;
 pub mod decay;
 pub mod fair_rate;
 pub mod hub;
 pub mod merging;
-pub mod murmur3;
 pub mod outbox;
 pub mod packed;
 mod placed;

@@ -2,10 +2,7 @@
 
 use std::fmt;
 
-use weir_core::limits::COMPATIBLE_LEVELS_MAX;
-use weir_wire::overload::Final;
-
-use super::compatible::Config;
+use weir_core::limits::ADVISED_LEVELS_MAX;
 
 /// The fewest levels that are advised: one that is shared by accident still leaves two.
 pub const LEVELS_MIN: u32 = 3;
@@ -16,14 +13,6 @@ const CLIENTS_PER_HEAVY: f64 = 0.001;
 /// With what probability an innocent client may be covered by heavy ones.
 const COVERED: f64 = 0.000_1;
 
-/// What a success takes off of what a failure adds.
-const DECREASE_OF_INCREASE: f64 = 0.001;
-
-/// After how long structures rotate: for at most so long one client suffers for another.
-pub const ROTATE_MS: u64 = 300_000;
-
-const DECAY_PER_S: f64 = 0.01;
-
 /// Why no number of levels is advised.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Untunable {
@@ -33,13 +22,11 @@ pub enum Untunable {
     NoBuckets,
     /// So many are heavy that every bucket is covered, up to rounding: no number of levels helps.
     Covered,
-    /// It would take more than [`COMPATIBLE_LEVELS_MAX`].
+    /// It would take more than [`ADVISED_LEVELS_MAX`].
     TooManyLevels {
         /// So many.
         levels: f64,
     },
-    /// A tolerance of fewer than two failures: the first would add 1, which makes no structure.
-    Tolerance,
 }
 
 /// The levels of `buckets` each at which an innocent client shares all of its buckets with some of `heavy` others with
@@ -62,7 +49,7 @@ pub enum Untunable {
 /// A probability outside (0, 1), no buckets, or numbers that no reasonable number of levels serves.
 pub fn levels_for(buckets: u32, heavy: u32, p: f64) -> Result<u32, Untunable> {
     let levels = exact_levels(buckets, heavy, p)?.ceil();
-    if levels > f64::from(COMPATIBLE_LEVELS_MAX) {
+    if levels > f64::from(ADVISED_LEVELS_MAX) {
         return Err(Untunable::TooManyLevels { levels });
     }
     Ok((levels as u32).max(LEVELS_MIN))
@@ -114,37 +101,6 @@ pub fn levels_of(clients: u32, buckets: u32) -> Result<u32, Untunable> {
     levels_for(buckets, heavy_of(clients), COVERED)
 }
 
-/// The configuration for so many clients, that throttles one in full after about `tolerated` failures in a row.
-///
-/// 25 tolerated failures add `1/25` = 0.04 each; a success takes off a thousandth of that.
-///
-/// # Errors
-///
-/// As [`levels_for`], and a tolerance of less than 2.
-///
-/// ```
-/// use weir_overload::tuning::{Untunable, tuned};
-/// // 2,000,000 clients, of whom 2,000 are heavy: ln 0.0001 / ln(1 - 0.999^2,000) = 63.4 levels.
-/// let config = tuned(2_000_000, 1_000, 25).unwrap();
-/// assert_eq!((config.levels, config.buckets, config.increase), (64, 1_000, 0.04));
-/// assert_eq!(tuned(100, 1_000, 1), Err(Untunable::Tolerance));
-/// ```
-pub fn tuned(clients: u32, buckets: u32, tolerated: u32) -> Result<Config, Untunable> {
-    let levels = levels_of(clients, buckets)?;
-    if tolerated < 2 {
-        return Err(Untunable::Tolerance);
-    }
-    let increase = 1.0 / f64::from(tolerated);
-    Ok(Config {
-        levels,
-        buckets,
-        increase,
-        decrease: DECREASE_OF_INCREASE * increase,
-        decay_per_s: DECAY_PER_S,
-        combine: Final::Min,
-    })
-}
-
 impl fmt::Display for Untunable {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -154,26 +110,6 @@ impl fmt::Display for Untunable {
             Self::TooManyLevels { levels } => {
                 write!(out, "must have more buckets: it would take {levels} levels")
             }
-            Self::Tolerance => out.write_str("must tolerate at least two failures"),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn two_failures_in_a_row_are_the_fewest_that_can_be_tolerated() {
-        let increase = |tolerated| tuned(100, 1_000, tolerated).map(|config| config.increase);
-        assert_eq!(
-            [0, 1, 2, 4].map(increase),
-            [
-                Err(Untunable::Tolerance),
-                Err(Untunable::Tolerance),
-                Ok(0.5),
-                Ok(0.25),
-            ]
-        );
     }
 }

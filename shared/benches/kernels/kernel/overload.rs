@@ -2,9 +2,9 @@
 
 use std::hint::black_box;
 
+use weir_reference::compatible::{Config as Source, Tracker};
 use weir_shared::fairness::weight::Weight;
 use weir_shared::overload::blue::{Blue, Settings};
-use weir_shared::overload::compatible::{Config as Source, Tracker};
 use weir_shared::overload::config::Config;
 use weir_shared::overload::placement::{PlacementKey, Shape};
 use weir_shared::overload::resource::{Client, Outcome, Resource};

@@ -23,11 +23,8 @@ pub const OVERLOAD_ROTATE_MS_MAX: u64 = 3_600_000;
 /// The fastest decay of a probability by itself: it is gone within a tenth of a second.
 pub const OVERLOAD_DECAY_PER_S_MAX: f64 = 100.0;
 
-/// Levels of a structure in compatible mode, and of any advice. Each request visits every level.
-pub const COMPATIBLE_LEVELS_MAX: u32 = 64;
-
-/// Cells of one structure in compatible mode: 16 MB.
-pub const COMPATIBLE_CELLS_MAX: u64 = 1 << 20;
+/// Levels that any advice names: each request visits every level.
+pub const ADVISED_LEVELS_MAX: u32 = 64;
 
 /// The largest probability with which a client is denied. At 1 it would never report again, nor would any client that
 /// shares its cells. At 0.98 one request in fifty reports its outcome, while a client at fifty times its share still gets

@@ -1,9 +1,9 @@
 //! Where a client lies.
 
 use serde::Deserialize;
+use weir_reference::compatible::structure::Places;
+use weir_reference::murmur3;
 use weir_shared::ordered::OrderedMap;
-use weir_shared::overload::compatible::structure::Places;
-use weir_shared::overload::murmur3;
 
 use crate::replay::report::Outcome;
 

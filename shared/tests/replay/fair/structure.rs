@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use serde_json::Value;
-use weir_shared::overload::compatible::{Config, Structure};
+use weir_reference::compatible::{Config, Structure};
 use weir_shared::units::EpochMs;
 
 use super::near::{all_near, near};

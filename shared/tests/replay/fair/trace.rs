@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use weir_shared::overload::compatible::Config;
+use weir_reference::compatible::Config;
 use weir_shared::units::EpochMs;
 use weir_shared::wire::overload::Final;
 

@@ -1,7 +1,8 @@
 //! Configurations that are tuned to a number of clients.
 
 use serde::Deserialize;
-use weir_shared::overload::compatible::Config;
+use weir_reference::compatible::Config;
+use weir_reference::compatible::tuned::{ROTATE_MS, Untuned, tuned};
 use weir_shared::overload::tuning::{self, Untunable};
 
 use super::near::near;
@@ -34,14 +35,14 @@ pub struct Tuned {
 }
 
 pub fn compare(vector: &Tuned) -> Outcome {
-    let got = tuning::tuned(vector.clients, vector.buckets, vector.tol);
+    let got = tuned(vector.clients, vector.buckets, vector.tol);
     let refused = !vector.ok || vector.structure_accepts == Some(false);
     match &got {
         Err(_) if refused => Outcome::Passed,
-        Err(Untunable::Covered) if vector.degenerate => {
+        Err(Untuned::Levels(Untunable::Covered)) if vector.degenerate => {
             Outcome::PassedExcept("a refusal: no number of levels keeps clients apart".into())
         }
-        Err(Untunable::TooManyLevels { levels }) if vector.counts(*levels) => {
+        Err(Untuned::Levels(Untunable::TooManyLevels { levels })) if vector.counts(*levels) => {
             Outcome::PassedExcept("a refusal of the levels, which are as many as told".into())
         }
         Ok(config) if !refused && !vector.degenerate && vector.is(config) => Outcome::Passed,
@@ -69,7 +70,7 @@ impl Tuned {
             && self
                 .lambda
                 .is_some_and(|decay| near(decay, config.decay_per_s))
-            && self.rotation_ms == Some(tuning::ROTATE_MS)
+            && self.rotation_ms == Some(ROTATE_MS)
             && config.checked().is_ok()
     }
 }

@@ -1,7 +1,7 @@
 //! Which configurations make a structure.
 
 use serde::Deserialize;
-use weir_shared::overload::compatible::{Config, Fault};
+use weir_reference::compatible::{Config, Fault};
 use weir_shared::wire::overload::Final;
 
 use crate::replay::report::Outcome;

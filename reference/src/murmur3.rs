@@ -1,7 +1,7 @@
 //! MurmurHash3 for 64-bit machines with 128 bits (Austin Appleby, `MurmurHash3_x64_128`, public domain).
 //!
 //! It has no secret: who knows the seed can make two names collide. Only what must agree with another limiter's figures
-//! uses it; a structure that decides places its clients by [`super::placement`].
+//! uses it; Weir places clients by [a hash with a secret](weir_shared::overload::placement).
 
 const C1: u64 = 0x87c3_7b91_1142_53d5;
 const C2: u64 = 0x4cf5_ad43_2745_937f;
@@ -10,7 +10,7 @@ const BLOCK_BYTES: usize = 16;
 /// The two halves of the hash of `bytes`, the first one first.
 ///
 /// ```
-/// use weir_overload::murmur3::x64_128;
+/// use weir_reference::murmur3::x64_128;
 /// assert_eq!(x64_128(b"", 0), (0, 0));
 /// assert_eq!(x64_128(b"hello_world", 42).0, 0xdb28_d62f_eba5_5b8b);
 /// ```

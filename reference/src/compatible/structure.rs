@@ -1,10 +1,10 @@
 //! One structure: levels of buckets, each a probability and when it was last visited.
 
-use weir_core::units::EpochMs;
+use weir_shared::overload::combine::combined;
+use weir_shared::overload::decay::decayed;
+use weir_shared::units::EpochMs;
 
 use super::config::{Config, Fault};
-use crate::combine::combined;
-use crate::decay::decayed;
 use crate::murmur3;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -134,7 +134,7 @@ impl Structure {
 /// number of buckets.
 ///
 /// ```
-/// use weir_overload::compatible::structure::Places;
+/// use weir_reference::compatible::structure::Places;
 /// let places = Places::of(b"hello_world", 42);
 /// assert_eq!((places.first, places.second), (0xeba5_5b8b, 0xdb28_d62f));
 /// assert_eq!([0, 1, 2].map(|level| places.bucket(level, 1_000)), [635, 914, 193]);
@@ -177,9 +177,8 @@ fn cell(level: u32, bucket: u32, buckets: u32) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use weir_wire::overload::Final;
-
     use super::*;
+    use weir_shared::wire::overload::Final;
 
     const NOW: EpochMs = EpochMs(1_700_000_000_000);
 

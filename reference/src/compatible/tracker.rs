@@ -1,6 +1,6 @@
 //! Two structures of one resource: one decides, the other learns until it takes over.
 
-use weir_core::units::EpochMs;
+use weir_shared::units::EpochMs;
 
 use super::config::{Config, Fault};
 use super::structure::{Registered, Structure};

@@ -2,13 +2,15 @@
 
 use std::fmt;
 
-use weir_core::limits::{COMPATIBLE_CELLS_MAX, COMPATIBLE_LEVELS_MAX};
-use weir_wire::overload::Final;
+use weir_shared::limits::ADVISED_LEVELS_MAX;
+use weir_shared::wire::overload::Final;
+
+use crate::limits::COMPATIBLE_CELLS_MAX;
 
 /// The numbers of a structure. Those that are public may be anything: [`Config::checked`] says whether they make one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Config {
-    /// Levels, from 1 to [`COMPATIBLE_LEVELS_MAX`].
+    /// Levels, from 1 to [`ADVISED_LEVELS_MAX`].
     pub levels: u32,
     /// Buckets of each level, from 1; at most [`COMPATIBLE_CELLS_MAX`] of all levels.
     pub buckets: u32,
@@ -50,7 +52,7 @@ impl Config {
             && self.decrease <= 1.0;
         if self.levels == 0 || self.buckets == 0 {
             Err(Fault::Empty)
-        } else if self.levels > COMPATIBLE_LEVELS_MAX || self.cells() > COMPATIBLE_CELLS_MAX {
+        } else if self.levels > ADVISED_LEVELS_MAX || self.cells() > COMPATIBLE_CELLS_MAX {
             Err(Fault::TooLarge)
         } else if !steps {
             Err(Fault::Step)
