@@ -296,7 +296,7 @@ impl Agent {
                     label,
                     limit: step.terms.limit,
                     ends_at: answer.decision.reset_at,
-                    claim: window_claim(&step.party),
+                    claim: window_claim(&step.party, &step.terms),
                 });
                 state.outbox.enter(&decided, entry, window.as_ref());
             }

@@ -13,7 +13,7 @@
 use serde::Serialize;
 use weir_shared::ordered::OrderedSet;
 use weir_shared::policy::Policy;
-use weir_shared::report::guarantee::Guarantees;
+use weir_shared::report::guarantee;
 use weir_shared::units::EpochMs;
 use weir_shared::wire::accounting::ANONYMOUS;
 use weir_shared::wire::count::Count;
@@ -116,7 +116,7 @@ fn by_guarantee(both: Both<'_>, at: EpochMs) -> Vec<Starved> {
             continue;
         }
         let of =
-            |policy| Guarantees::of(policy, budget, both.tenants.iter().map(String::as_str), at);
+            |policy| guarantee::among(policy, budget, both.tenants.iter().map(String::as_str), at);
         let (before, after) = (of(both.present), of(both.candidate));
         for tenant in both.tenants {
             let present = before.units(tenant);

@@ -5,7 +5,7 @@ use weir_shared::fairness::ask::{Floor, SetAside};
 use weir_shared::invalid::{Invalid, read_json};
 use weir_shared::policy::Policy;
 use weir_shared::policy::ideal::ideal;
-use weir_shared::report::guarantee::Guarantees;
+use weir_shared::report::guarantee;
 use weir_shared::units::{EpochMs, Revision};
 use weir_shared::wire::effective::Origin;
 use weir_shared::wire::exchange::FloorsBody;
@@ -315,12 +315,12 @@ fn the_ideal_sets_aside_first_and_passes_no_ceiling() {
     assert_eq!(shares("fair", [1_000, 1_000, 1_000]), [633, 267, 100]);
     // What is set aside and not asked for is divided.
     assert_eq!(shares("tokens", [100, 1_000, 0]), [100, 900, 0]);
-    let guarantees = Guarantees::of(&policy, "tokens", ["a", "b", "c"], EpochMs(0));
+    let guarantees = guarantee::among(&policy, "tokens", ["a", "b", "c"], EpochMs(0));
     assert_eq!(
         ["a", "b", "c"].map(|name| guarantees.units(name)),
         [600, 200, 100]
     );
     // It is set aside also while "a" does not ask.
-    let guarantees = Guarantees::of(&policy, "tokens", ["b", "c"], EpochMs(0));
+    let guarantees = guarantee::among(&policy, "tokens", ["b", "c"], EpochMs(0));
     assert_eq!(["b", "c"].map(|name| guarantees.units(name)), [300, 100]);
 }

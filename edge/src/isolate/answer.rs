@@ -456,7 +456,7 @@ fn whole(dimension: &Dimension<'_>, outcome: &QuestionOutcome, at: At) -> Option
 }
 
 /// The window of a budget that a check was decided in.
-fn in_window<'a>(step: &Step<'a>, answers: &Answers, at: At) -> Option<InWindow<'a>> {
+fn in_window<'a>(step: &'a Step<'_>, answers: &Answers, at: At) -> Option<InWindow<'a>> {
     let (Charged::Budget(budget), Place::Pool { terms, party, .. }) =
         (step.charged, &step.dimensions.get(at.1)?.place)
     else {
@@ -468,7 +468,7 @@ fn in_window<'a>(step: &Step<'a>, answers: &Answers, at: At) -> Option<InWindow<
         label: answer.window?,
         limit: terms.limit,
         ends_at: answer.decision.reset_at,
-        claim: window_claim(party),
+        claim: window_claim(party, terms),
     })
 }
 

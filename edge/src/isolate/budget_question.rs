@@ -162,7 +162,7 @@ impl RegionView {
             label: answer.window,
             limit: plan.terms.limit,
             ends_at: decision.reset_at,
-            claim: window_claim(party),
+            claim: window_claim(party, &plan.terms),
         };
         self.outbox.decided(&decided, Some(&window));
         let pending = self.outbox.pending();

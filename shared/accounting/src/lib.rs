@@ -5,6 +5,7 @@ pub mod counters;
 pub mod demand;
 pub mod fairness_index;
 pub mod frame;
+pub mod guarantee;
 pub mod held;
 pub mod interval;
 pub mod ledger;

@@ -9,13 +9,13 @@ use weir_wire::count::Count;
 use weir_wire::operator::live::DecisionSample;
 use weir_wire::telemetry::Telemetry;
 use weir_wire::usage::Usage;
-use weir_wire::windows::{HeldPart, TenantPart, WindowPart, WindowParts};
+use weir_wire::windows::{BranchPart, HeldPart, TenantPart, WindowPart, WindowParts};
 
 use super::counters::{CountedAs, Decided, Entry, count_as, in_flight, merge};
 use super::held::{Settled, merge_reservations, reserve, settle};
 
 /// The window of a budget in which something was decided.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InWindow<'a> {
     /// The budget.
     pub budget: &'a str,
@@ -26,18 +26,43 @@ pub struct InWindow<'a> {
     /// Its end, as far as is known here.
     pub ends_at: EpochMs,
     /// What the tenant claims of it; nothing where nobody has a part of its own.
-    pub claim: WindowClaim,
+    pub claim: WindowClaim<'a>,
 }
 
 /// What a tenant claims of a window of a budget.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct WindowClaim {
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct WindowClaim<'a> {
     /// Its weight, in millionths.
     pub weight_micros: u64,
     /// Units that are set aside for it.
     pub floor: u64,
+    /// Whether they are so by its name, and not by its tier.
+    pub floor_by_name: bool,
     /// Units that it may use, whatever else is free.
     pub ceiling: Option<u64>,
+    /// The tenants above it, its parent first.
+    pub above: Vec<AboveInWindow<'a>>,
+    /// Units that are set aside by name at the top, for whoever asks or not.
+    pub floors: u64,
+    /// The weight in millionths that tenants which the policy does not name have together, at most.
+    pub unknown_weight_max: Option<u64>,
+}
+
+/// What a tenant above others claims of a window of a budget.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct AboveInWindow<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its weight, in millionths.
+    pub weight_micros: u64,
+    /// Units that are set aside for it.
+    pub floor: u64,
+    /// Whether they are so by its name, and not by its tier.
+    pub floor_by_name: bool,
+    /// Units that all below it may use together.
+    pub ceiling: Option<u64>,
+    /// Units that are set aside by name for those right below it.
+    pub floors: u64,
 }
 
 /// What was counted and is not in a frame yet. A frame is bounded; what has no room goes with the next.
@@ -98,9 +123,10 @@ impl Pending {
         let Some(window) = window else {
             return;
         };
-        let claim = window.claim;
+        let claim = &window.claim;
         part.weight_micros = claim.weight_micros;
         (part.floor, part.ceiling) = (claim.floor, claim.ceiling);
+        part.floor_by_name = claim.floor_by_name;
         match outcome {
             CountedAs::Admitted => part.admitted += units,
             CountedAs::Denied => part.denied += units,
@@ -180,6 +206,7 @@ impl Pending {
         };
         known.limit = known.limit.max(window.limit);
         known.ends_at = known.ends_at.max(window.ends_at);
+        claim(known, tenant, &window.claim);
         known
             .tenant(tenant, part.known, FRAME_TENANTS_MAX)
             .add(part);
@@ -243,6 +270,9 @@ impl Pending {
                     taken.tenants.insert(tenant, one);
                 }
             }
+            if !part.tenants.is_empty() {
+                taken.tree = branches(&part.tree, taken.tenants.keys());
+            }
             if !whole {
                 if taken.tenants.is_empty() {
                     labels.get_mut().insert(label, part);
@@ -291,6 +321,46 @@ impl Room {
         }
         fits
     }
+}
+
+/// Takes where a tenant stands, and what those above it claim. All of them are named by the policy.
+fn claim(part: &mut WindowPart, tenant: &str, claim: &WindowClaim<'_>) {
+    part.floors = part.floors.max(claim.floors);
+    part.unknown_weight_max = part.unknown_weight_max.max(claim.unknown_weight_max);
+    let mut below = tenant;
+    for above in &claim.above {
+        let branch = slot_of(&mut part.tree, below);
+        if branch.parent.as_deref() < Some(above.name) {
+            branch.parent = Some(above.name.to_owned());
+        }
+        let branch = slot_of(&mut part.tree, above.name);
+        branch.widen(&BranchPart {
+            parent: None,
+            weight_micros: above.weight_micros,
+            floor: above.floor,
+            floor_by_name: above.floor_by_name,
+            ceiling: above.ceiling,
+            floors: above.floors,
+        });
+        below = above.name;
+    }
+}
+
+/// What a tree says of these tenants and of those above them.
+fn branches<'a>(
+    tree: &'a OrderedMap<String, BranchPart>,
+    tenants: impl Iterator<Item = &'a String>,
+) -> OrderedMap<String, BranchPart> {
+    let mut told = OrderedMap::new();
+    for tenant in tenants {
+        let mut next = Some(tenant);
+        while let Some(name) = next.filter(|name| !told.contains_key(*name)) {
+            let Some(branch) = tree.get(name) else { break };
+            told.insert(name.clone(), branch.clone());
+            next = branch.parent.as_ref();
+        }
+    }
+    told
 }
 
 #[cfg(test)]

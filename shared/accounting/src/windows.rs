@@ -15,6 +15,7 @@ use weir_wire::windows::{
 };
 
 use super::fairness_index::jain;
+use super::guarantee::Guarantees;
 use super::held::is_over;
 
 /// How long after its end a window is expected to be told of in full by holders that live: two contacts at both depths.
@@ -212,15 +213,16 @@ impl Windows {
         uses
     }
 
-    /// What each tenant is entitled to in the last window in which anybody asked, by budget.
+    /// What each tenant is guaranteed in the last window in which anybody asked, by budget.
     #[must_use]
     pub fn entitlements(&self) -> OrderedMap<String, OrderedMap<String, u64>> {
         let asked = |open: &&Open| !open.part.tenants.is_empty();
         let mut last = OrderedMap::new();
         // Labels rise, so the last one of a budget stays.
         for ((budget, _), open) in self.open.iter().filter(|(_, open)| asked(open)) {
-            let tenants = open.part.tenants.iter();
-            let each = tenants.map(|(name, part)| (name.clone(), open.entitlement(part)));
+            let guarantees = Guarantees::of_window(&open.part);
+            let tenants = open.part.tenants.keys();
+            let each = tenants.map(|name| (name.clone(), guarantees.units(name)));
             last.insert(budget.clone(), OrderedMap::from_iter(each));
         }
         last
@@ -268,38 +270,21 @@ impl Open {
         sums
     }
 
-    /// The weights of all that asked, in millionths.
-    fn weights(&self) -> u128 {
-        let parts = self.part.tenants.values();
-        parts.map(|part| u128::from(part.weight_micros)).sum()
-    }
-
-    /// What is set aside for a tenant and `weight * rest / weights of all that asked`, rounded down, at most its ceiling:
-    /// what it is guaranteed under the pinned rule. 0 where nobody has a weight: such a budget guarantees nothing.
-    fn entitlement(&self, part: &TenantPart) -> u64 {
-        let limit = self.part.limit;
-        let parts = self.part.tenants.values();
-        let floors = parts.fold(0, |sum: u64, part| sum.saturating_add(part.floor));
-        // Where they come to more than the limit, each counts as its part of it.
-        let floor = match floors <= limit {
-            true => u128::from(part.floor),
-            false => u128::from(part.floor) * u128::from(limit) / u128::from(floors.max(1)),
-        };
-        let rest = limit.saturating_sub(floors);
-        let share = u128::from(part.weight_micros) * u128::from(rest);
-        let share = share.checked_div(self.weights()).unwrap_or(0);
-        let units = u64::try_from(floor.saturating_add(share)).unwrap_or(u64::MAX);
-        units.min(part.ceiling.unwrap_or(u64::MAX))
+    /// Whether anybody has a weight: a budget in which nobody has one guarantees nothing.
+    fn guaranteed(&self) -> bool {
+        let mut parts = self.part.tenants.values();
+        parts.any(|part| part.weight_micros > 0)
     }
 
     /// What each tenant was served beyond its entitlement; nothing where nothing is guaranteed.
     fn borrowed(&self) -> OrderedMap<String, u128> {
-        if self.weights() == 0 {
+        if !self.guaranteed() {
             return OrderedMap::new();
         }
+        let guarantees = Guarantees::of_window(&self.part);
         let tenants = self.part.tenants.iter();
         let beyond = tenants.map(|(name, part)| {
-            let entitled = u128::from(self.entitlement(part));
+            let entitled = u128::from(guarantees.units(name));
             (name.clone(), part.served().0.saturating_sub(entitled))
         });
         OrderedMap::from_iter(beyond.filter(|(_, units)| *units > 0))
@@ -358,12 +343,13 @@ impl Open {
     /// Of what each tenant asked for within its entitlement, the part that it was served, compared by Jain's index. Where
     /// nothing is guaranteed, of what it asked for.
     fn jain(&self, held: &OrderedMap<String, u128>) -> Option<f64> {
-        let guaranteed = self.weights() > 0;
+        let guaranteed = self.guaranteed();
+        let guarantees = Guarantees::of_window(&self.part);
         let named = self.part.tenants.iter().filter(|(name, _)| *name != OTHERS);
         let ratios = named.filter_map(|(name, part)| {
             let had = had(name, part, held);
             let asked = had.saturating_add(part.refused().0);
-            let entitled = u128::from(self.entitlement(part));
+            let entitled = u128::from(guarantees.units(name));
             let claim = if guaranteed {
                 asked.min(entitled)
             } else {
@@ -380,10 +366,11 @@ impl Open {
             let asked = had(name, part, held).saturating_add(part.refused().0);
             (*name == OTHERS, std::cmp::Reverse(asked))
         });
+        let guarantees = Guarantees::of_window(&self.part);
         let mut named = Vec::new();
         let mut others: Option<WindowTenant> = None;
         for (index, (name, part)) in ranked.into_iter().enumerate() {
-            let mut one = self.tenant(name, part);
+            let mut one = self.tenant(name, part, &guarantees);
             one.reserved = Count(held.get(name).copied().unwrap_or(0));
             if index < RECORD_TENANTS_MAX && name != OTHERS {
                 named.push(one);
@@ -393,6 +380,7 @@ impl Open {
                     None => {
                         others = Some(WindowTenant {
                             tenant: OTHERS.to_owned(),
+                            parent: None,
                             ..one
                         });
                     }
@@ -403,17 +391,21 @@ impl Open {
         named
     }
 
-    fn tenant(&self, name: &str, part: &TenantPart) -> WindowTenant {
-        let entitlement = self.entitlement(part);
+    fn tenant(&self, name: &str, part: &TenantPart, guarantees: &Guarantees) -> WindowTenant {
+        let entitlement = guarantees.units(name);
         let served = part.served();
-        let borrowed = if self.weights() == 0 {
-            0
-        } else {
+        let borrowed = if self.guaranteed() {
             served.0.saturating_sub(entitlement.into())
+        } else {
+            0
         };
+        let counts_as = guarantees.weight_among_all(name);
+        let branch = self.part.tree.get(name);
         WindowTenant {
             tenant: name.to_owned(),
-            weight: Decimal(part.weight_micros as f64 / 1e6),
+            weight: weight(part.weight_micros),
+            parent: branch.and_then(|branch| branch.parent.clone()),
+            counts_as: (counts_as != part.weight_micros).then(|| weight(counts_as)),
             entitlement,
             served,
             borrowed: Count(borrowed),
@@ -423,6 +415,10 @@ impl Open {
             would_deny: part.would_deny,
         }
     }
+}
+
+fn weight(micros: u64) -> Decimal {
+    Decimal(micros as f64 / 1e6)
 }
 
 /// Units that a tenant has had: what is reserved is.

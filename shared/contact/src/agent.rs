@@ -186,6 +186,9 @@ impl Speaker<'_> {
         part.reservations.clear();
         part.unaccounted = Default::default();
         part.tenants.retain(|tenant, _| is_counted(tenant));
+        let named = |tenant: &str| self.policy.tiers.named(tenant).is_some();
+        part.tree
+            .retain(|tenant, branch| named(tenant) && branch.parent.as_deref().is_none_or(named));
         for (tenant, part) in &mut part.tenants {
             part.known = self.policy.tiers.named(tenant).is_some();
             part.refunded = Default::default();

@@ -1,15 +1,43 @@
 //! What the accounts say of a party.
 
-use weir_accounting::pending::WindowClaim;
+use weir_accounting::pending::{AboveInWindow, WindowClaim};
 use weir_fairness::ask::Party;
+use weir_fairness::weight::Weight;
+use weir_wire::exchange::{RuleBody, Terms};
 
-/// The claim of a tenant; none of all as one.
+/// That of a tenant to a window of a pool on these terms; none of all as one. Where shares are equal, weights do not
+/// count.
 #[must_use]
-pub fn window_claim(party: &Party) -> WindowClaim {
-    let claim = party.tenant().map(|claimant| &claimant.standing);
-    claim.map_or_else(WindowClaim::default, |claim| WindowClaim {
-        weight_micros: claim.weight.micros(),
-        floor: claim.set_aside().units,
+pub fn window_claim<'a>(party: &'a Party, terms: &Terms) -> WindowClaim<'a> {
+    let Some(claimant) = party.tenant() else {
+        return WindowClaim::default();
+    };
+    let claim = &claimant.standing;
+    let sharing = terms.sharing.as_ref();
+    let equal = sharing.is_some_and(|sharing| sharing.rule == RuleBody::Fair);
+    let counted = |weight: Weight| match equal {
+        true => Weight::WHOLE.micros(),
+        false => weight.micros(),
+    };
+    let above = claim.above.iter().map(|above| {
+        let floor = above.floor.below(above.ceiling);
+        AboveInWindow {
+            name: &above.name,
+            weight_micros: counted(above.weight),
+            floor: floor.units,
+            floor_by_name: floor.by_name,
+            ceiling: above.ceiling,
+            floors: above.floors.units,
+        }
+    });
+    let floor = claim.set_aside();
+    WindowClaim {
+        weight_micros: counted(claim.weight),
+        floor: floor.units,
+        floor_by_name: floor.by_name,
         ceiling: claim.ceiling,
-    })
+        above: above.collect(),
+        floors: sharing.map_or(0, |sharing| sharing.floors.units),
+        unknown_weight_max: sharing.map(|sharing| sharing.unknown_weight_max),
+    }
 }

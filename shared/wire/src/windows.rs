@@ -30,6 +30,15 @@ pub struct WindowPart {
     /// By tenant.
     #[serde(skip_serializing_if = "OrderedMap::is_empty")]
     pub tenants: OrderedMap<String, TenantPart>,
+    /// Where tenants that asked stand below others, and what those claim. Absent where all stand at the top.
+    #[serde(skip_serializing_if = "OrderedMap::is_empty")]
+    pub tree: OrderedMap<String, BranchPart>,
+    /// Units that are set aside by name at the top, for whoever asks or not.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub floors: u64,
+    /// The weight in millionths that tenants which the policy does not name have together, at most; absent for any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unknown_weight_max: Option<u64>,
     /// What was reserved of it.
     #[serde(skip_serializing_if = "OrderedMap::is_empty")]
     pub reservations: HeldParts,
@@ -50,6 +59,9 @@ pub struct TenantPart {
     /// Units that are set aside for it.
     #[serde(skip_serializing_if = "is_zero")]
     pub floor: u64,
+    /// Whether they are so by its name, and not by its tier.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub floor_by_name: bool,
     /// Units that it may use, whatever else is free; absent for any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ceiling: Option<u64>,
@@ -72,6 +84,30 @@ pub struct TenantPart {
     /// Units used beyond a reservation that no window had room for.
     #[serde(skip_serializing_if = "Count::is_zero")]
     pub beyond: Count,
+}
+
+/// Where a tenant stands that is below another or above one.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct BranchPart {
+    /// The tenant above it; absent at the top.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
+    /// Its weight in millionths, where it stands above one that asked; what it claims for itself is in its own part.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub weight_micros: u64,
+    /// Units that are set aside for it, as above.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub floor: u64,
+    /// Whether they are so by its name, and not by its tier.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub floor_by_name: bool,
+    /// Units that all below it may use together; absent for any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ceiling: Option<u64>,
+    /// Units that are set aside by name for those right below it.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub floors: u64,
 }
 
 /// Reservations of one window, by the minute in which their time is over, and by tenant.
@@ -177,7 +213,15 @@ pub struct WindowTenant {
     pub tenant: String,
     /// Its weight; of `others` the sum.
     pub weight: Decimal,
-    /// Units it was entitled to: `weight * limit / weights of all that asked`, rounded down.
+    /// The tenant above it, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
+    /// Its weight as it counts among all that asked: of a tenant below another its part of what that one has. Absent where
+    /// that is its weight.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counts_as: Option<Decimal>,
+    /// Units it was guaranteed: `weight * limit / weights of all that asked`, rounded down; of a tenant below another
+    /// `weight * what that one is guaranteed / weights beside it`.
     pub entitlement: u64,
     /// Units served.
     pub served: Count,
@@ -194,6 +238,14 @@ pub struct WindowTenant {
     /// Units that a shadow would have denied.
     #[serde(default, skip_serializing_if = "Count::is_zero")]
     pub would_deny: Count,
+}
+
+impl WindowTenant {
+    /// The weight with which it counts among all that asked.
+    #[must_use]
+    pub fn counted_weight(&self) -> f64 {
+        self.counts_as.unwrap_or(self.weight).0
+    }
 }
 
 /// Asks a ledger for the records of windows that end in `[from, to)`, newest first.
@@ -285,11 +337,9 @@ mod tests {
         WindowPart {
             limit: 100,
             ends_at: EpochMs(60_000),
-            region: None,
             tenants: OrderedMap::from([("acme".to_owned(), acme)]),
-            reservations: OrderedMap::new(),
-            unaccounted: Count(0),
             lapsed: Count(3),
+            ..WindowPart::default()
         }
     }
 

@@ -216,6 +216,8 @@ fn those_that_a_record_does_not_name_are_summed_up_in_every_column() {
     let one = |number: u64| WindowTenant {
         tenant: OTHERS.to_owned(),
         weight: Decimal(number as f64),
+        parent: None,
+        counts_as: Some(Decimal(2.0 * number as f64)),
         entitlement: number,
         served: Count(number.into()),
         borrowed: Count(number.into()),

@@ -61,7 +61,7 @@ pub const OPERATOR_FORMS: &[(&str, &str, &str)] = &[
     (
         "WindowTenant",
         "A tenant in a window.",
-        "tenant: string, weight: number, entitlement: integer, served: Count, borrowed: Count, \
+        "tenant: string, weight: number, parent?: string, counts_as?: number, entitlement: integer, served: Count, borrowed: Count, \
          denied: Count, reserved?: Count, beyond?: Count, would_deny?: Count",
     ),
     (

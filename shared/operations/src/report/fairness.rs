@@ -1,5 +1,6 @@
 //! Who got what: every tenant that was seen, with what the policy says of it.
 
+use weir_accounting::guarantee::Guarantees;
 use weir_core::name::tenant_name;
 use weir_core::ordered::OrderedMap;
 use weir_core::units::{EpochMs, Revision};
@@ -11,7 +12,7 @@ use weir_wire::operator::page::PageReport;
 use weir_wire::operator::{BudgetReport, FairnessReply, TenantReport};
 use weir_wire::policy::PolicyDocument;
 
-use super::guarantee::Guarantees;
+use super::guarantee;
 use super::regions::Totals;
 use crate::paging::{Paging, SortKey};
 
@@ -67,7 +68,7 @@ pub fn guaranteed(source: &Source<'_>, budget: &str) -> Guarantees {
     let counters = source.totals.counters.iter();
     let asked = counters.filter(|(_, tenant)| tenant.budgets.contains_key(budget));
     let names = asked.map(|(name, _)| name.as_str());
-    Guarantees::of(source.policy, budget, names, source.at)
+    guarantee::among(source.policy, budget, names, source.at)
 }
 
 /// The names of the tenants that were seen, of one page.

@@ -1,160 +1,80 @@
-//! What a budget guarantees to each tenant, were all that were seen to ask for it at once.
+//! What a budget guarantees to each tenant by the policy in force, were all that were seen to ask for it at once.
 
+use weir_accounting::guarantee::{Guarantees, Node};
 use weir_core::name::tenant_name;
-use weir_core::ordered::OrderedMap;
 use weir_core::units::{EpochMs, Revision};
-use weir_fairness::ask::Floor;
-use weir_fairness::floors::Floors;
 use weir_fairness::weight::Weight;
 use weir_policy::Policy;
 use weir_wire::policy::Sharing;
 
-/// The weight 1, in millionths.
-const ONE: u128 = 1_000_000;
-
-/// The guarantees of one budget.
-#[derive(Debug, Clone, Default)]
-pub struct Guarantees {
-    limit: u64,
-    nodes: OrderedMap<String, Node>,
-    /// By the tenant above, `None` at the top.
-    levels: OrderedMap<Option<String>, Level>,
-    /// The weight that all together have whom the policy does not name, and how much they may have.
-    strangers: (u128, u128),
-}
-
-/// Tenants with one parent.
-#[derive(Debug, Clone, Copy, Default)]
-struct Level {
-    /// The sum of the weights, in millionths.
-    weights: u128,
-    floors: Floors,
-}
-
-#[derive(Debug, Clone)]
-struct Node {
-    parent: Option<String>,
-    weight: u128,
-    known: bool,
-    floor: Floor,
-    ceiling: Option<u64>,
-    /// What is set aside by name for those right below it.
-    floors: u64,
-}
-
-impl Guarantees {
-    /// Those of a budget among `tenants`. Nothing is guaranteed under `first_come`, nor where each region has a slice of
-    /// its own.
-    #[must_use]
-    pub fn of<'a>(
-        policy: &Policy,
-        budget: &str,
-        tenants: impl IntoIterator<Item = &'a str>,
-        at: EpochMs,
-    ) -> Self {
-        let mut guarantees = Self::default();
-        let Some(found) = policy.budgets.get(budget) else {
-            return guarantees;
+/// The guarantees of a budget among `tenants`. Nothing is guaranteed under `first_come`, nor where each region has a slice
+/// of its own.
+#[must_use]
+pub fn among<'a>(
+    policy: &Policy,
+    budget: &str,
+    tenants: impl IntoIterator<Item = &'a str>,
+    at: EpochMs,
+) -> Guarantees {
+    let found = policy.budgets.get(budget);
+    let found = found
+        .filter(|found| !matches!(found.sharing, Sharing::FirstCome | Sharing::StaticPartition));
+    let Some(found) = found else {
+        return Guarantees::default();
+    };
+    let floors = policy.floors_at(budget, at);
+    let mut guarantees = Guarantees::new(found.limit, floors, policy.unknown_weight_max.micros());
+    // Under `fair_share` weights do not count.
+    let equal = found.sharing == Sharing::FairShare;
+    let counted = |weight: Weight| match equal {
+        true => Weight::WHOLE.micros(),
+        false => weight.micros(),
+    };
+    for tenant in tenants.into_iter().filter(|name| tenant_name(name).is_ok()) {
+        let Some(party) = policy.claimant(tenant, Some(budget), Revision(0), at) else {
+            continue;
         };
-        if matches!(found.sharing, Sharing::FirstCome | Sharing::StaticPartition) {
-            return guarantees;
-        }
-        guarantees.limit = found.limit;
-        guarantees.strangers.1 = policy.unknown_weight_max.micros().into();
-        let top = guarantees.levels.entry(None).or_default();
-        top.floors.say(policy.floors_at(budget, at));
-        // Under `fair_share` weights do not count.
-        let equal = found.sharing == Sharing::FairShare;
-        let counted = |weight: Weight| if equal { ONE } else { weight.micros().into() };
-        for tenant in tenants.into_iter().filter(|name| tenant_name(name).is_ok()) {
-            let Some(party) = policy.claimant(tenant, Some(budget), Revision(0), at) else {
-                continue;
+        let standing = &party.standing;
+        let parent = |level: usize| standing.above.get(level).map(|above| above.name.clone());
+        let floor = standing.set_aside();
+        let own = Node {
+            parent: parent(0),
+            weight_micros: counted(standing.weight),
+            known: standing.known,
+            floor: floor.units,
+            floor_by_name: floor.by_name,
+            ceiling: standing.ceiling,
+            floors: 0,
+        };
+        guarantees.add(tenant, own);
+        for (level, above) in standing.above.iter().enumerate() {
+            let floor = above.floor.below(above.ceiling);
+            let node = Node {
+                parent: parent(level + 1),
+                weight_micros: counted(above.weight),
+                known: true,
+                floor: floor.units,
+                floor_by_name: floor.by_name,
+                ceiling: above.ceiling,
+                floors: above.floors.units,
             };
-            let mut above = party.standing.above.iter();
-            let mut next = above.next();
-            let own = Node {
-                parent: next.as_ref().map(|above| above.name.clone()),
-                weight: counted(party.standing.weight),
-                known: party.standing.known,
-                floor: party.standing.set_aside(),
-                ceiling: party.standing.ceiling,
-                floors: 0,
-            };
-            guarantees.add(tenant, own);
-            while let Some(here) = next {
-                next = above.next();
-                let node = Node {
-                    parent: next.as_ref().map(|above| above.name.clone()),
-                    weight: counted(here.weight),
-                    known: true,
-                    floor: here.floor.below(here.ceiling),
-                    ceiling: here.ceiling,
-                    floors: here.floors.units,
-                };
-                guarantees.add(&here.name, node);
-            }
+            guarantees.add(&above.name, node);
         }
-        guarantees
     }
-
-    fn add(&mut self, name: &str, node: Node) {
-        if node.floors > 0 {
-            let below = self.levels.entry(Some(name.to_owned())).or_default();
-            below.floors.say(node.floors);
-        }
-        if self.nodes.contains_key(name) {
-            return;
-        }
-        let level = self.levels.entry(node.parent.clone()).or_default();
-        level.weights += node.weight;
-        level.floors.add(node.floor);
-        if !node.known {
-            self.strangers.0 += node.weight;
-        }
-        self.nodes.insert(name.to_owned(), node);
-    }
-
-    /// Units a window: what is set aside for the tenant, and `weight * the rest of what the tenant above has / the sum of
-    /// the weights beside it`, rounded down at each level, at most its ceiling. Of a limit of 700 with the weights 1, 2
-    /// and 4: 100, 200 and 400.
-    #[must_use]
-    pub fn units(&self, tenant: &str) -> u64 {
-        u64::try_from(self.share(tenant)).unwrap_or(self.limit)
-    }
-
-    fn share(&self, tenant: &str) -> u128 {
-        let Some(node) = self.nodes.get(tenant) else {
-            return 0;
-        };
-        let whole = match &node.parent {
-            Some(parent) => self.share(parent),
-            None => self.limit.into(),
-        };
-        let level = self.levels.get(&node.parent).copied().unwrap_or_default();
-        let (strangers, strangers_max) = self.strangers;
-        let over = strangers.saturating_sub(strangers_max);
-        // Whom the policy does not name stands at the top.
-        let sum = if node.parent.is_none() {
-            level.weights - over
-        } else {
-            level.weights
-        };
-        let weight = if !node.known && over > 0 {
-            node.weight * strangers_max / strangers
-        } else {
-            node.weight
-        };
-        let whole = u64::try_from(whole).unwrap_or(self.limit);
-        let share = u128::from(level.floors.rest(whole)) * weight;
-        let share = share.checked_div(sum).unwrap_or_default();
-        let all = share + u128::from(level.floors.of(node.floor, whole));
-        all.min(node.ceiling.unwrap_or(u64::MAX).into())
-    }
+    guarantees
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use weir_accounting::counters::{Charged, Decided};
+    use weir_accounting::pending::{InWindow, Pending};
+    use weir_accounting::windows::Windows;
+    use weir_core::units::WindowLabel;
+    use weir_decision::Reason;
+    use weir_fairness::ask::Party;
+    use weir_federation::party::window_claim;
+    use weir_wire::accounting::FrameBody;
     use weir_wire::policy::PolicyDocument;
 
     use super::*;
@@ -174,7 +94,7 @@ mod tests {
     }
 
     fn units(policy: &Policy, tenants: &[&str]) -> Vec<u64> {
-        let guarantees = Guarantees::of(policy, "tokens", tenants.iter().copied(), EpochMs(0));
+        let guarantees = among(policy, "tokens", tenants.iter().copied(), EpochMs(0));
         let each = tenants.iter().map(|tenant| guarantees.units(tenant));
         each.collect()
     }
@@ -217,5 +137,79 @@ mod tests {
     fn names_that_stand_for_several_tenants_have_no_guarantee() {
         let policy = policy("weighted_fair_escrow");
         assert_eq!(units(&policy, &["a", "\u{1}others"]), [700, 0]);
+    }
+
+    /// What the record of a window says in which these tenants asked.
+    fn recorded(policy: &Policy, tenants: &[&str]) -> Vec<u64> {
+        let terms = policy.budget_terms("tokens", "weur", Revision(1), EpochMs(0));
+        let terms = terms.unwrap();
+        let mut pending = Pending::default();
+        for tenant in tenants {
+            let claimant = policy.claimant(tenant, Some("tokens"), Revision(1), EpochMs(0));
+            let party = Party::Tenant(claimant.unwrap());
+            let decided = Decided {
+                tenant,
+                known: policy.tiers.named(tenant).is_some(),
+                charged: Charged::Budget("tokens"),
+                reason: Reason::Admitted,
+                units: 1,
+            };
+            let window = InWindow {
+                budget: "tokens",
+                label: WindowLabel(1),
+                limit: terms.limit,
+                ends_at: EpochMs(60_000),
+                claim: window_claim(&party, &terms),
+            };
+            pending.count(&decided, Some(&window));
+        }
+        let mut frame = FrameBody::default();
+        pending.fill(&mut frame);
+        let mut windows = Windows::default();
+        windows.add(&frame.windows, 1, EpochMs(1));
+        let record = windows.records(None, EpochMs(1)).next().unwrap();
+        let of = |tenant: &&str| {
+            let mut told = record.tenants.iter();
+            told.find(|one| one.tenant == **tenant).unwrap().entitlement
+        };
+        tenants.iter().map(of).collect()
+    }
+
+    #[test]
+    fn the_record_of_a_window_says_the_same_as_the_list_of_tenants() {
+        let with = |sharing: &str, floor: u64| {
+            let own = json!({ "tokens": { "floor": floor } });
+            let document: PolicyDocument = serde_json::from_value(json!({
+                "regions": ["weur"], "default_tier": "free", "unknown_weight_max": 2,
+                "tiers": { "free": { "weight": 1 }, "pro": { "weight": 2, "budgets": own } },
+                "tenants": {
+                    "a": { "weight": 1, "budgets": own }, "b": { "weight": 2 },
+                    "c": { "weight": 4, "tier": "pro", "budgets": { "tokens": { "ceiling": 390 } } },
+                    "c/x": { "parent": "c", "weight": 3 }, "c/y": { "parent": "c", "weight": 1, "budgets": own },
+                    "c/x/1": { "parent": "c/x", "tier": "pro" }, "c/x/2": { "parent": "c/x", "tier": "free" },
+                },
+                "budgets": { "tokens": {
+                    "limit": 700, "window_ms": 60000, "sharing": sharing, "scope": "region",
+                } }
+            }))
+            .unwrap();
+            Policy::try_from(&document).unwrap()
+        };
+        for policy in [
+            with("weighted_fair_escrow", 0),
+            with("weighted_fair_escrow", 30),
+            with("fair_share", 30),
+            with("weighted_fair_share", 30),
+        ] {
+            for seen in [
+                &["a", "b", "c/x", "c/y"][..],
+                &["a", "c/x/1", "c/x/2", "c/y"],
+                &["a", "c", "c/x/1"],
+                &["a", "b", "s1", "s2", "s3", "s4"],
+            ] {
+                let (listed, told) = (units(&policy, seen), recorded(&policy, seen));
+                assert_eq!(told, listed, "{seen:?}");
+            }
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use weir_accounting::guarantee::Guarantees;
 use weir_audit::tag::tenant_tag;
 use weir_core::name::tenant_name;
 use weir_core::ordered::OrderedSet;
@@ -11,7 +12,6 @@ use weir_wire::operator::tenants::{TenantBudget, TenantReply, TenantRow, Tenants
 use weir_wire::policy::PolicyDocument;
 
 use super::fairness::{Source, guaranteed};
-use super::guarantee::Guarantees;
 use super::regions::everything;
 use crate::paging::{Paging, SortKey};
 

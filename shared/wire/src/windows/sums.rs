@@ -4,10 +4,11 @@ use weir_core::limits::MINUTE_MS;
 use weir_core::ordered::OrderedMap;
 use weir_core::units::EpochMs;
 
-use super::{HeldPart, TenantPart, WindowPart, WindowTenant};
+use super::{BranchPart, HeldPart, TenantPart, WindowPart, WindowTenant};
 use crate::accounting::OTHERS;
 use crate::accounting::counters::slot_of;
 use crate::count::Count;
+use crate::decimal::Decimal;
 
 /// The minute in which the time of a reservation is over, by its end.
 ///
@@ -50,6 +51,11 @@ impl WindowPart {
         }
         self.lapsed += other.lapsed;
         self.unaccounted += other.unaccounted;
+        self.floors = self.floors.max(other.floors);
+        self.unknown_weight_max = self.unknown_weight_max.max(other.unknown_weight_max);
+        for (name, branch) in &other.tree {
+            slot_of(&mut self.tree, name).add(branch);
+        }
         for (name, part) in &other.tenants {
             self.tenant(name, part.known, strangers_max).add(part);
         }
@@ -77,12 +83,10 @@ impl TenantPart {
     /// Adds another part of the same tenant in the same window. Its weight, floor and ceiling are the greatest that were
     /// heard: they may have changed within the window.
     pub fn add(&mut self, other: &Self) {
-        self.ceiling = match (self.weight_micros, other.weight_micros) {
-            (0, _) => other.ceiling,
-            (_, 0) => self.ceiling,
-            _ => self.ceiling.zip(other.ceiling).map(|(a, b)| a.max(b)),
-        };
+        let (one, two) = (self.weight_micros, other.weight_micros);
+        self.ceiling = greatest((one, self.ceiling), (two, other.ceiling));
         self.floor = self.floor.max(other.floor);
+        self.floor_by_name |= other.floor_by_name;
         self.weight_micros = self.weight_micros.max(other.weight_micros);
         self.known |= other.known;
         self.admitted += other.admitted;
@@ -105,10 +109,42 @@ impl TenantPart {
     }
 }
 
+impl BranchPart {
+    /// Adds another word on the same tenant in the same window. Of two parents, the one that comes last by its name: parts
+    /// add up in any order.
+    fn add(&mut self, other: &Self) {
+        if self.parent < other.parent {
+            self.parent.clone_from(&other.parent);
+        }
+        self.widen(other);
+    }
+
+    /// As of a tenant's own claim, the greatest that was heard.
+    pub fn widen(&mut self, other: &Self) {
+        let (one, two) = (self.weight_micros, other.weight_micros);
+        self.ceiling = greatest((one, self.ceiling), (two, other.ceiling));
+        self.weight_micros = one.max(two);
+        self.floor = self.floor.max(other.floor);
+        self.floor_by_name |= other.floor_by_name;
+        self.floors = self.floors.max(other.floors);
+    }
+}
+
+/// The greatest of two ceilings, none of which is any number; who has no weight says nothing of it.
+fn greatest(one: (u64, Option<u64>), other: (u64, Option<u64>)) -> Option<u64> {
+    match (one, other) {
+        ((0, _), (_, ceiling)) | ((_, ceiling), (0, _)) => ceiling,
+        ((_, one), (_, other)) => one.zip(other).map(|(one, other)| one.max(other)),
+    }
+}
+
 impl WindowTenant {
     /// Adds what another window had of the same tenant.
     pub fn add(&mut self, other: &Self) {
+        let counts_as = self.counted_weight() + other.counted_weight();
         self.weight.0 += other.weight.0;
+        self.counts_as = (counts_as != self.weight.0).then_some(Decimal(counts_as));
+        self.parent = None;
         self.entitlement = self.entitlement.saturating_add(other.entitlement);
         self.served += other.served;
         self.borrowed += other.borrowed;

@@ -24,7 +24,9 @@ pub struct Portion {
     pub tenant: String,
     /// Its weight.
     pub weight: f64,
-    /// What it is entitled to among those that asked.
+    /// Its weight as it counts among all: below another, its part of what that one has.
+    pub counts_as: f64,
+    /// What it is guaranteed among those that asked.
     pub guarantee: u64,
     /// What it was served.
     pub used: u64,
@@ -43,6 +45,7 @@ impl Portion {
         Self {
             tenant: tenant.tenant.clone(),
             weight: tenant.weight.0,
+            counts_as: tenant.counted_weight(),
             guarantee: tenant.entitlement,
             used,
             borrowed: units(tenant.borrowed.0),
@@ -108,19 +111,19 @@ impl WaterFill {
             }
         }
         sort_by(&mut named, |one, other| {
-            let heavier = other.weight.total_cmp(&one.weight);
+            let heavier = other.counts_as.total_cmp(&one.counts_as);
             heavier.then_with(|| one.tenant.cmp(&other.tenant))
         });
         let everyone: Vec<&Portion> = named.iter().chain(&together).collect();
-        let weights: f64 = everyone.iter().map(|portion| portion.weight).sum();
+        let weights: f64 = everyone.iter().map(|portion| portion.counts_as).sum();
         let fair = (weights > 0.0).then(|| units as f64 / weights);
         let level = level(units, &everyone);
         let highest = named
             .iter()
-            .filter(|portion| portion.weight > 0.0)
+            .filter(|portion| portion.counts_as > 0.0)
             .map(|portion| {
                 let room = if portion.denied > 0 { DENIED_ROOM } else { 1.0 };
-                portion.used as f64 / portion.weight * room
+                portion.used as f64 / portion.counts_as * room
             });
         let marks = fair.into_iter().chain(level);
         let top = highest.chain(marks).fold(0.0, f64::max) * HEADROOM;
@@ -201,12 +204,12 @@ impl WaterFill {
 }
 
 fn vessels(portions: &[Portion], top: f64) -> Vec<Vessel> {
-    let weights: f64 = portions.iter().map(|portion| portion.weight).sum();
+    let weights: f64 = portions.iter().map(|portion| portion.counts_as).sum();
     let mut left = 0.0;
     let mut vessels = Vec::with_capacity(portions.len());
-    for portion in portions.iter().filter(|portion| portion.weight > 0.0) {
-        let width = portion.weight / weights;
-        let height = |units: u64| place(units as f64 / portion.weight, top);
+    for portion in portions.iter().filter(|portion| portion.counts_as > 0.0) {
+        let width = portion.counts_as / weights;
+        let height = |units: u64| place(units as f64 / portion.counts_as, top);
         vessels.push(Vessel {
             left,
             width,
@@ -225,8 +228,13 @@ fn vessels(portions: &[Portion], top: f64) -> Vec<Vessel> {
 fn level(limit: u64, portions: &[&Portion]) -> Option<f64> {
     let mut wants: Vec<(f64, f64)> = portions
         .iter()
-        .filter(|portion| portion.weight > 0.0)
-        .map(|portion| (portion.used as f64 + portion.denied as f64, portion.weight))
+        .filter(|portion| portion.counts_as > 0.0)
+        .map(|portion| {
+            (
+                portion.used as f64 + portion.denied as f64,
+                portion.counts_as,
+            )
+        })
         .collect();
     sort_by(&mut wants, |one, other| {
         (one.0 / one.1).total_cmp(&(other.0 / other.1))

@@ -7,6 +7,7 @@
 use weir_shared::ordered::sort_by_key;
 use weir_shared::policy::Policy;
 use weir_shared::policy::budget::Budget;
+use weir_shared::report::guarantee::among;
 use weir_shared::units::{EpochMs, Revision};
 use weir_shared::wire::accounting::Tally;
 use weir_shared::wire::replay::{ReplayBody, ReplayKind, ReplayRow};
@@ -82,19 +83,25 @@ pub fn shared(body: &ReplayBody, budget: &str, side: Side, policy: &Policy) -> S
     }
     let rows = body.rows.iter();
     let rows = rows.filter(|row| row.kind == ReplayKind::Budget && row.name == budget);
-    let mut portions: Vec<Portion> = rows
-        .map(|row| portion(row, side, policy, body.to))
-        .collect();
-    portions.retain(|portion| portion.weight > 0.0);
+    let rows: Vec<&ReplayRow> = rows.collect();
+    let names = rows.iter().map(|row| row.tenant.as_str());
+    let guarantees = among(policy, budget, names, body.to);
+    let rows = rows.into_iter().map(|row| {
+        let counts_as = guarantees.weight_among_all(&row.tenant) as f64 / 1e6;
+        (row, counts_as)
+    });
+    let portions = rows.map(|(row, counts_as)| portion(row, counts_as, side, policy, body.to));
+    let mut portions: Vec<Portion> = portions.collect();
+    portions.retain(|portion| portion.counts_as > 0.0);
     // As records of windows have it: who asked for most is drawn.
     sort_by_key(&mut portions, |one| {
         std::cmp::Reverse(one.used.saturating_add(one.denied))
     });
     let sum = |of: fn(&Portion) -> u64| portions.iter().map(of).fold(0, u64::saturating_add);
     let (used, denied) = (sum(|one| one.used), sum(|one| one.denied));
-    let weights: f64 = portions.iter().map(|portion| portion.weight).sum();
+    let weights: f64 = portions.iter().map(|portion| portion.counts_as).sum();
     for portion in &mut portions {
-        portion.guarantee = (used as f64 * portion.weight / weights) as u64;
+        portion.guarantee = (used as f64 * portion.counts_as / weights) as u64;
         portion.borrowed = portion.used.saturating_sub(portion.guarantee);
         portion.reserved = portion.guarantee.saturating_sub(portion.used);
     }
@@ -120,7 +127,7 @@ fn only(words: &str) -> Shared {
 }
 
 /// What one tenant got. Its weight is that at the end of the span; those that are not told apart have none.
-fn portion(row: &ReplayRow, side: Side, policy: &Policy, at: EpochMs) -> Portion {
+fn portion(row: &ReplayRow, counts_as: f64, side: Side, policy: &Policy, at: EpochMs) -> Portion {
     let tally = side.tally(row);
     let units = |number: u128| u64::try_from(number).unwrap_or(u64::MAX);
     let named = matches!(TenantName::of(&row.tenant), TenantName::Named(_));
@@ -130,6 +137,7 @@ fn portion(row: &ReplayRow, side: Side, policy: &Policy, at: EpochMs) -> Portion
     Portion {
         tenant: row.tenant.clone(),
         weight: claimant.map_or(0.0, |claimant| claimant.standing.weight.as_f64()),
+        counts_as,
         guarantee: 0,
         used: units(given(tally).passed),
         borrowed: 0,
@@ -145,7 +153,7 @@ fn limited(fill: &WaterFill) -> Vec<String> {
     };
     let over = |portion: &&Portion| {
         let asked = portion.used as f64 + portion.denied as f64;
-        portion.denied > 0 && asked > level * portion.weight
+        portion.denied > 0 && asked > level * portion.counts_as
     };
     let over = fill.portions.iter().filter(over);
     over.map(|portion| portion.tenant.clone()).collect()

@@ -6,10 +6,11 @@ use weir_shared::policy::Policy;
 use weir_shared::policy::ideal::ideal;
 use weir_shared::units::{EpochMs, Revision};
 use weir_shared::wire::exchange::RuleBody;
-use weir_shared::wire::windows::WindowRecord;
+use weir_shared::wire::windows::{WindowRecord, WindowTenant};
 
 use super::explanation::{Explanation, Step};
 use crate::format::{count, duration, weight};
+use crate::visible::visible;
 
 /// What held the tenant back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,13 +34,15 @@ pub enum Binding {
 pub struct Arithmetic {
     /// Units of the window.
     pub limit: u128,
-    /// The tenant's weight.
+    /// The tenant's weight among all: below another, its part of what that one has.
     pub weight: f64,
+    /// The weight that it has beside those with the same parent.
+    pub own_weight: f64,
     /// The weights of all that asked.
     pub weights: f64,
     /// How many asked.
     pub asking: u64,
-    /// `weight / weights * limit`, rounded down; 0 where nothing is guaranteed.
+    /// `weight / weights * limit`, rounded down at each level; 0 where nothing is guaranteed.
     pub guarantee: u128,
     /// Units that it asked for.
     pub asked: u128,
@@ -72,14 +75,26 @@ pub fn arithmetic(
     claim: Option<&Standing>,
 ) -> Option<Arithmetic> {
     let own = record.tenants.iter().find(|one| one.tenant == tenant)?;
-    let weights: f64 = record.tenants.iter().map(|one| one.weight.0).sum();
+    let mut weights: f64 = record
+        .tenants
+        .iter()
+        .map(WindowTenant::counted_weight)
+        .sum();
+    // What those below another have is that one's.
+    let above = |one: &&WindowTenant| {
+        let below = |other: &WindowTenant| other.parent.as_ref() == Some(&one.tenant);
+        record.tenants.iter().any(below)
+    };
+    let twice = record.tenants.iter().filter(above);
+    weights -= twice.map(WindowTenant::counted_weight).sum::<f64>();
     let others = record.tenants.iter().filter(|one| one.tenant != tenant);
     let kept = others.map(|one| u128::from(one.entitlement).saturating_sub(one.served.0));
     let limit = u128::from(record.limit);
     let left = limit.saturating_sub(record.admitted.0.saturating_add(record.reserved.0));
     let mut figures = Arithmetic {
         limit,
-        weight: own.weight.0,
+        weight: own.counted_weight(),
+        own_weight: own.weight.0,
         weights,
         asking: record.tenants_seen,
         guarantee: own.entitlement.into(),
@@ -144,18 +159,22 @@ pub fn explain(
     let figures = arithmetic(record, tenant, claim)?;
     let budget = policy.budgets.get(&record.budget);
     let rule = budget.and_then(|budget| budget.rule());
-    let mut steps = steps(&figures, rule);
+    let parent = record.tenants.iter().find(|one| one.tenant == tenant);
+    let parent = parent.and_then(|one| one.parent.as_deref());
+    let mut steps = steps(&figures, rule, parent);
     if let Some(units) = ideal_units(policy, record, tenant, now) {
         let formula =
             "the policy in force over what everybody asked for, had it been known at the start";
         steps.push(Step::fact("Ideal share", count(units), "units").from(formula));
     }
-    let parent = claimant.and_then(|claimant| claimant.standing.above.into_iter().next());
     let mut notes = Vec::new();
-    if let Some(parent) = parent {
+    // A record of an earlier version does not say it.
+    let above = claim.and_then(|claim| claim.above.first());
+    let above = parent.or(above.map(|above| above.name.as_str()));
+    if let Some(parent) = above.map(visible) {
         notes.push(format!(
-            "It stands below {}: the two share what {} is guaranteed, and a bound of that one counts as well.",
-            parent.name, parent.name
+            "It stands below {parent}: those below {parent} divide what that one is guaranteed, and a bound of it counts as \
+             well."
         ));
     }
     if !record.complete {
@@ -218,7 +237,7 @@ fn headline(figures: &Arithmetic, rule: Option<RuleBody>, budget: &str) -> Strin
     }
 }
 
-fn steps(figures: &Arithmetic, rule: Option<RuleBody>) -> Vec<Step> {
+fn steps(figures: &Arithmetic, rule: Option<RuleBody>, parent: Option<&str>) -> Vec<Step> {
     let binding = |one| figures.binding == one;
     let mut steps = vec![
         Step::fact("Limit of the window", count(figures.limit), "units")
@@ -235,9 +254,16 @@ fn steps(figures: &Arithmetic, rule: Option<RuleBody>) -> Vec<Step> {
             "weights of the {} that asked, together",
             tenants(figures.asking)
         );
-        let share = guarantee(figures);
+        let share = guarantee(figures, parent);
+        let mut part = Step::fact(own, weight(figures.weight), "");
+        if let Some(parent) = parent.map(visible) {
+            let own = weight(figures.own_weight);
+            part = part.from(format!(
+                "{own} among those below {parent}, of what {parent} weighs"
+            ));
+        }
         steps.extend([
-            Step::fact(own, weight(figures.weight), ""),
+            part,
             Step::fact("All weights", weight(figures.weights), "").from(together),
             Step::fact("Guarantee", count(figures.guarantee), "units")
                 .from(share)
@@ -298,10 +324,14 @@ fn steps(figures: &Arithmetic, rule: Option<RuleBody>) -> Vec<Step> {
 }
 
 /// How the guarantee comes about.
-fn guarantee(figures: &Arithmetic) -> String {
+fn guarantee(figures: &Arithmetic, parent: Option<&str>) -> String {
     let part = format!("{} / {}", weight(figures.weight), weight(figures.weights));
     let bound = figures.ceiling.filter(|most| *most == figures.guarantee);
+    let plain = (figures.weight / figures.weights * figures.limit as f64) as u128;
     match (bound, figures.floor) {
+        (None, 0) if parent.is_some() && plain.abs_diff(figures.guarantee) > 1 => {
+            "its part by weight of what the one above it is guaranteed".to_owned()
+        }
         (Some(_), _) => "its ceiling, which is less than its part by weight".to_owned(),
         (None, 0) => format!("{part} × {} units, rounded down", count(figures.limit)),
         (None, floor) => format!(

@@ -60,7 +60,7 @@ families! {
     BUDGET_USED "weir_budget_used_units" Gauge "Units of the open window that were used or are reserved, as the ledger has heard: up to five seconds late.";
     BUDGET_LENT "weir_budget_lent_units" Gauge "Units of the open window that a region holds, spent or not.";
     BUDGET_FREE "weir_budget_free_units" Gauge "Units of the open window that the coordinator may still lend.";
-    BUDGET_ENTITLED "weir_budget_entitled_units" Gauge "Units a window that a tenant is entitled to beside those who asked in the last one.";
+    BUDGET_ENTITLED "weir_budget_entitled_units" Gauge "Units a window that a tenant is guaranteed beside those who asked in the last one.";
     BUDGET_ADMITTED_UNITS "weir_budget_admitted_units_total" Counter "Units used of budgets, as they were settled.";
     BUDGET_ADMITTED_CALLS "weir_budget_admitted_calls_total" Counter "Calls that budgets admitted.";
     BUDGET_DENIED_UNITS "weir_budget_denied_units_total" Counter "Units that budgets denied.";

@@ -1,6 +1,16 @@
 use serde_json::json;
+use weir_shared::accounting::counters::{Charged, Decided};
+use weir_shared::accounting::pending::{InWindow, Pending};
+use weir_shared::accounting::windows::Windows;
+use weir_shared::decision::Reason;
+use weir_shared::fairness::ask::Party;
+use weir_shared::federation::party::window_claim;
+use weir_shared::report::guarantee::among;
+use weir_shared::units::WindowLabel;
+use weir_shared::wire::accounting::FrameBody;
 
 use super::*;
+use crate::features::budget::model::water_fill::WaterFill;
 
 /// Weights 1, 2 and 4 of 700 units: guarantees of 100, 200 and 400.
 fn record(served: [u64; 3], denied: [u64; 3]) -> WindowRecord {
@@ -196,4 +206,70 @@ fn a_ceiling_and_what_is_set_aside_are_said() {
         value(&explained, "Guarantee").formula,
         "30 set aside for it + 1 / 7 × what is set aside for nobody, rounded down"
     );
+}
+
+/// Below `c`, which has a weight of 4 beside 1 and 2, the weights 3 and 1 divide its 400 of 700 units.
+#[test]
+fn a_tenant_below_another_has_one_guarantee_in_the_list_the_budget_and_the_answer() {
+    let document = serde_json::from_value(json!({
+        "regions": ["weur"], "tiers": { "free": { "weight": 1 } }, "default_tier": "free",
+        "tenants": {
+            "a": { "weight": 1 }, "b": { "weight": 2 }, "c": { "weight": 4 },
+            "c/x": { "weight": 3, "parent": "c" }, "c/y": { "weight": 1, "parent": "c" },
+        },
+        "budgets": { "tokens": {
+            "limit": 700, "window_ms": 60_000, "sharing": "weighted_fair_escrow", "scope": "global",
+        } },
+    }))
+    .unwrap();
+    let policy = Policy::try_from(&document).unwrap();
+    let terms = policy.budget_terms("tokens", "weur", Revision(1), EpochMs(0));
+    let terms = terms.unwrap();
+    let names = ["a", "b", "c/x", "c/y"];
+    let mut counted = Pending::default();
+    for tenant in names {
+        let claimant = policy.claimant(tenant, Some("tokens"), Revision(1), EpochMs(0));
+        let party = Party::Tenant(claimant.unwrap());
+        let decided = Decided {
+            tenant,
+            known: true,
+            charged: Charged::Budget("tokens"),
+            reason: Reason::Admitted,
+            units: 310,
+        };
+        let window = InWindow {
+            budget: "tokens",
+            label: WindowLabel(1),
+            limit: terms.limit,
+            ends_at: EpochMs(60_000),
+            claim: window_claim(&party, &terms),
+        };
+        counted.count(&decided, Some(&window));
+    }
+    let mut frame = FrameBody::default();
+    counted.fill(&mut frame);
+    let mut windows = Windows::default();
+    windows.add(&frame.windows, 1, EpochMs(1));
+    let record = windows.records(None, EpochMs(1)).next().unwrap();
+
+    let list = among(&policy, "tokens", names, EpochMs(0));
+    assert_eq!(names.map(|name| list.units(name)), [100, 200, 300, 100]);
+    let drawn = WaterFill::of(&record);
+    for name in names {
+        let portion = drawn.portions.iter().find(|one| one.tenant == name);
+        assert_eq!(portion.unwrap().guarantee, list.units(name), "{name}");
+        let answer = explain(&policy, &record, name, 1).unwrap();
+        let told = &value(&answer, "Guarantee").value;
+        assert_eq!(told, &list.units(name).to_string(), "{name}");
+    }
+    assert_eq!(drawn.fair, Some(100.0), "units for each unit of weight");
+    let answer = explain(&policy, &record, "c/x", 1).unwrap();
+    let own = value(&answer, "Its weight");
+    assert_eq!(own.value, "3");
+    assert_eq!(own.formula, "3 among those below c, of what c weighs");
+    assert_eq!(
+        value(&answer, "Guarantee").formula,
+        "3 / 7 × 700 units, rounded down"
+    );
+    assert!(answer.notes.iter().any(|note| note.contains("below c")));
 }
