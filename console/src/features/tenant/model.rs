@@ -11,6 +11,7 @@ pub mod explanation;
 pub mod numbers;
 pub mod override_draft;
 pub mod query;
+pub mod reach;
 pub mod reset;
 pub mod share;
 pub mod totals;

@@ -123,8 +123,9 @@ impl Beside {
     }
 }
 
-/// What was admitted, a second, as two lines on top of one another: within the fair share, and beyond it.
-pub fn split(admitted: &Line, claimed: &[Claimed], step_ms: u64) -> [Line; 2] {
+/// What was admitted, a second, as lines on top of one another: within the fair share, beyond it, and where no record tells
+/// a share.
+pub fn split(admitted: &Line, claimed: &[Claimed], step_ms: u64) -> Vec<Line> {
     let line = |name: &str, tone| Line {
         name: name.to_owned(),
         tone,
@@ -132,16 +133,31 @@ pub fn split(admitted: &Line, claimed: &[Claimed], step_ms: u64) -> [Line; 2] {
     };
     let mut within = line("Within its share", Tone::ADMITTED);
     let mut beyond = line("Borrowed", Tone::BORROWED);
+    let mut untold = line("Admitted, share not recorded", Tone::Green);
     let none = Claimed::default();
+    let newest = claimed.iter().rposition(|one| one.fair_per_s.is_some());
     for (place, (at_ms, value)) in admitted.points.iter().enumerate() {
         let told = claimed.get(place).unwrap_or(&none);
+        let open = newest.is_some_and(|newest| place > newest);
+        if told.fair_per_s.is_none() && !open {
+            let nothing = value.map(|_| 0.0);
+            within.points.push((*at_ms, nothing));
+            beyond.points.push((*at_ms, nothing));
+            untold.points.push((*at_ms, *value));
+            continue;
+        }
+        untold.points.push((*at_ms, value.map(|_| 0.0)));
         let borrowed = |value: f64| (told.borrowed * 1_000.0 / step_ms.max(1) as f64).min(value);
         within
             .points
             .push((*at_ms, value.map(|value| value - borrowed(value))));
         beyond.points.push((*at_ms, value.map(borrowed)));
     }
-    [within, beyond]
+    let mut lines = vec![within, beyond];
+    if untold.points.iter().any(|(_, value)| *value > Some(0.0)) {
+        lines.push(untold);
+    }
+    lines
 }
 
 /// The line of the fair share.
@@ -300,19 +316,44 @@ mod tests {
         };
         let claims = [
             Claimed {
+                fair_per_s: Some(3.0),
                 borrowed: 120.0,
                 ..Claimed::default()
             },
             // Counted of a window that reaches beyond the interval: no more is borrowed than was admitted.
             Claimed {
+                fair_per_s: Some(3.0),
                 borrowed: 600.0,
                 ..Claimed::default()
             },
         ];
-        let [within, beyond] = split(&admitted, &claims, 60_000);
+        let lines = split(&admitted, &claims, 60_000);
+        let [within, beyond] = &lines[..] else {
+            panic!("{lines:?}");
+        };
         let values = |line: &Line| line.points.iter().map(|point| point.1).collect::<Vec<_>>();
-        assert_eq!(values(&within), [Some(3.0), Some(0.0), None]);
-        assert_eq!(values(&beyond), [Some(2.0), Some(1.0), None]);
+        assert_eq!(values(within), [Some(3.0), Some(0.0), None]);
+        assert_eq!(values(beyond), [Some(2.0), Some(1.0), None]);
+    }
+
+    #[test]
+    fn what_no_record_tells_of_is_within_no_share() {
+        let line = admitted(&[4.0, 3.0, 2.0]);
+        let told = claimed(
+            &[record(None, 120_000, 120, 60)],
+            "a",
+            60_000,
+            &[0, 60_000, 120_000],
+            60_000,
+        );
+        let lines = split(&line, &told, 60_000);
+        let values: Vec<Vec<_>> = lines
+            .iter()
+            .map(|line| line.points.iter().filter_map(|point| point.1).collect())
+            .collect();
+        // Before the record nothing is known; what is open after it goes by its share.
+        assert_eq!(values, [[0.0, 2.0, 2.0], [0.0, 1.0, 0.0], [4.0, 0.0, 0.0]]);
+        assert_eq!(lines[2].name, "Admitted, share not recorded");
     }
 
     #[test]

@@ -21,6 +21,7 @@ use crate::features::tenant::model::claims::{
     Beside, Claimed, claimed, constant, fair_share, split, with_open,
 };
 use crate::features::tenant::model::counted::busiest;
+use crate::features::tenant::model::reach::Reach;
 use crate::fetched::{Fetched, Follow, fetched};
 use crate::situation::flow::units;
 use crate::what::{Kind, What, choices, counted_at, own, title as kind_title};
@@ -114,6 +115,10 @@ fn Chart(page: Tenant, what: What, policy: Fetched<Tagged<PolicyDocument>>) -> i
         let beside = Beside::of(&claimed.get()?)?;
         Some(view! { <p class="said" data-testid="beside">{beside.words()}</p> })
     };
+    let reach = move || {
+        let reach = claims?.reach.get()?;
+        Some(view! { <p class="muted" data-testid="reach">{reach.words()}</p> })
+    };
     let series = Signal::derive(move || {
         let mut lines = counted.get();
         let claimed = claimed.get().unwrap_or_default();
@@ -148,10 +153,12 @@ fn Chart(page: Tenant, what: What, policy: Fetched<Tagged<PolicyDocument>>) -> i
     view! {
         <SeriesChart title unit kind=Drawn::Bars series span step_ms limit over empty/>
         {beside}
+        {reach}
         {claims.is_some().then(|| view! {
             <p class="muted note">
                 "Guarantee: what it has a claim to if all tenants that were seen ask. Fair share: what it was entitled to \
-                 among those that did ask, by the records of the last 100 windows. Borrowed: what it was served beyond that."
+                 among those that did ask in each window, as far as records reach: at most 100 windows. Borrowed: what it was \
+                 served beyond that. The file has the same columns."
             </p>
         })}
     }
@@ -166,6 +173,8 @@ struct Claims {
     /// The length of a window, and how many are open at once.
     terms: Memo<Option<(u64, usize)>>,
     whole: Signal<bool>,
+    /// Where the records do not reach back to the start of the range.
+    reach: Memo<Option<Reach>>,
 }
 
 impl Claims {
@@ -211,12 +220,19 @@ impl Claims {
                 Some(report.budgets.get(&name)?.guarantee)
             })
         });
+        let whole = Signal::derive(move || page.query.with(|query| query.region.is_none()));
+        let reach = Memo::new(move |_| {
+            let (window_ms, _) = terms.get().filter(|_| whole.get())?;
+            let view = windows.value.get()?;
+            Reach::of(&view, window_ms, page.range.get(), clock::server_ms())
+        });
         Self {
             name: page.name,
             windows,
             guarantee,
             terms,
-            whole: Signal::derive(move || page.query.with(|query| query.region.is_none())),
+            whole,
+            reach,
         }
     }
 

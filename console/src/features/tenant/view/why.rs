@@ -19,6 +19,7 @@ use crate::features::policy::model::validate::policy_of;
 use crate::features::tenant::model::bound::{self, Stretch};
 use crate::features::tenant::model::counted::{last_denial, last_denial_at};
 use crate::features::tenant::model::explanation::{Explanation, Step};
+use crate::features::tenant::model::reach::Reach;
 use crate::features::tenant::model::share;
 use crate::fetched::{Follow, fetched};
 use crate::format::{count, weight};
@@ -160,8 +161,21 @@ fn OfBudget(page: Tenant, name: String, compiled: Memo<Option<Arc<Policy>>>) -> 
             .with_value(|name| share::explain(&policy, &record, name, now_ms))
     });
     let found = Memo::new(move |_| explained.with(Option::is_some));
+    let reach = Memo::new(move |_| {
+        let view = windows.value.get()?;
+        let policy = compiled.get()?;
+        let window_ms = budget
+            .with_value(|budget| policy.budgets.get(budget))?
+            .window_ms;
+        Reach::of(&view, window_ms, page.range.get(), clock::server_ms())
+    });
+    let reached = move || {
+        let reach = reach.get()?;
+        Some(view! { <p class="muted" data-testid="reach">{reach.words()}</p> })
+    };
     view! {
         <States ready=windows.ready() error=windows.error retry=windows.retry()>
+            {reached}
             {move || if found.get() {
                 view! {
                     {move || record.get().map(|record| view! { <Window record/> })}
