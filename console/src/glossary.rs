@@ -7,6 +7,8 @@ pub enum Term {
     Jain,
     /// What a tenant has a claim to.
     Guarantee,
+    /// What that comes to among those that asked.
+    FairShare,
     /// Beyond a guarantee.
     Borrowed,
     /// What the coordinator gave out.
@@ -15,6 +17,10 @@ pub enum Term {
     Returned,
     /// Units of reservations.
     Reserved,
+    /// Who has units.
+    Holder,
+    /// Units that are no tenant's.
+    Unassigned,
     /// What a region keeps.
     Escrow,
     /// What an isolate has.
@@ -59,13 +65,16 @@ pub enum Term {
 
 impl Term {
     /// All of them.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 29] = [
         Self::Jain,
         Self::Guarantee,
+        Self::FairShare,
         Self::Borrowed,
         Self::Lent,
         Self::Returned,
         Self::Reserved,
+        Self::Holder,
+        Self::Unassigned,
         Self::Escrow,
         Self::Leased,
         Self::Isolate,
@@ -119,8 +128,14 @@ impl Term {
             ),
             Self::Guarantee => (
                 "Guarantee",
-                "Units a window that a tenant has a claim to: its weight over all weights, times the limit. It may use \
-                 more while others leave units unused.",
+                "Units a window that a tenant has a claim to: its weight over all weights, times the limit. Below a \
+                 parent, weights divide what the parent is guaranteed. Lists count all tenants that were seen, a window \
+                 those that asked in it. A tenant may use more while others leave units unused.",
+            ),
+            Self::FairShare => (
+                "Fair share",
+                "What guarantees come to among those that ask in one window: more than among all that were seen, as long \
+                 as somebody asks for nothing.",
             ),
             Self::Borrowed => (
                 "Borrowed",
@@ -138,6 +153,15 @@ impl Term {
                 "Reserved",
                 "Units that requests set aside before their cost is known. They count as used when they are settled, \
                  as far as they were used.",
+            ),
+            Self::Holder => (
+                "Holder",
+                "A place with units of the open window: a region, which has them from the coordinator, or an isolate or \
+                 an agent, which has them from its region.",
+            ),
+            Self::Unassigned => (
+                "Unassigned",
+                "Units of the open window that a holder has and that are no tenant's yet: they go to whoever asks.",
             ),
             Self::Escrow => (
                 "Escrow",

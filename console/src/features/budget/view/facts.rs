@@ -3,7 +3,9 @@
 use leptos::prelude::*;
 use weir_shared::wire::policy::BudgetBody;
 
+use crate::components::explain::Explain;
 use crate::features::budgets::model::words;
+use crate::glossary::Term;
 
 /// Its limit and how it is shared.
 #[component]
@@ -22,12 +24,15 @@ pub fn BudgetFacts(
             {fact("Shared", |body| words::sharing(body.sharing).to_owned())}
             {fact("Scope", |body| words::scope(body.scope).to_owned())}
             {move || body.with(|body| body.reserve).map(|reserve| view! {
-                <div><dt>"Unused guarantees"</dt><dd>{words::reserve(Some(reserve))}</dd></div>
+                <div><dt>"Unused guarantees"<Explain term=Term::Guarantee/></dt><dd>{words::reserve(Some(reserve))}</dd></div>
             })}
             {move || body.with(|body| body.outage).map(|outage| view! {
                 <div><dt>"In an outage"</dt><dd>{words::outage(Some(outage))}</dd></div>
             })}
-            {fact("Leases", |body| words::lease(body.lease.as_ref()))}
+            <div>
+                <dt>"Leases"<Explain term=Term::Lease/></dt>
+                <dd>{move || body.with(|body| words::lease(body.lease.as_ref()))}</dd>
+            </div>
             {move || body.with(|body| body.shadow == Some(true)).then(|| view! {
                 <div><dt class="unseen">"Shadow"</dt><dd><span class="tag warning">"shadow: never enforced"</span></dd></div>
             })}

@@ -7,11 +7,13 @@ use weir_shared::wire::operator::regions::RegionsReply;
 
 use crate::address::Page;
 use crate::chart::series::{Part, Tone};
+use crate::components::explain::Explain;
 use crate::components::health_word::HealthWord;
 use crate::components::spark::{SplitBar, Swatch};
 use crate::components::time::Age;
 use crate::features::budget::model::holdings::{Holdings, RegionHolding};
 use crate::format;
+use crate::glossary::Term;
 use crate::health::Health;
 
 /// A bar of the whole window, and a row a region.
@@ -51,10 +53,10 @@ pub fn BudgetHoldings(
                     <tr>
                         <th scope="col">"Region"</th>
                         <th scope="col">"State"</th>
-                        <th scope="col" class="figure">{move || if told.with(|told| told.own) { "Its own, units" } else { "Lent to it, units" }}</th>
-                        <th scope="col" class="figure">"On lease or spent, units"</th>
-                        <th scope="col" class="figure">"Kept by it, units"</th>
-                        <th scope="col" class="figure">"Isolates"</th>
+                        <th scope="col" class="figure">{move || if told.with(|told| told.own) { "Its own, units" } else { "Lent to it, units" }}<Explain term=Term::Lent/></th>
+                        <th scope="col" class="figure">"On lease or spent, units"<Explain term=Term::Leased/></th>
+                        <th scope="col" class="figure">"Kept by it, units"<Explain term=Term::Escrow/></th>
+                        <th scope="col" class="figure">"Isolates"<Explain term=Term::Isolate/></th>
                         <th scope="col">"Last contact"</th>
                     </tr>
                 </thead>

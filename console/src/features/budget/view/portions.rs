@@ -3,11 +3,13 @@
 use leptos::prelude::*;
 
 use crate::chart::series::Tone;
+use crate::components::explain::Explain;
 use crate::components::rows::rows;
 use crate::components::spark::Swatch;
 use crate::components::tenant_link::TenantLink;
 use crate::features::budget::model::water_fill::{Portion, WaterFill};
 use crate::format;
+use crate::glossary::Term;
 
 /// The tones of what is used within the guarantee, borrowed, left of the guarantee, and denied.
 pub const PORTION_TONES: [Tone; 4] = [Tone::ADMITTED, Tone::BORROWED, Tone::RESERVED, Tone::DENIED];
@@ -47,10 +49,10 @@ pub fn Portions(
                 <thead>
                     <tr>
                         <th scope="col">"Tenant"</th>
-                        <th scope="col" class="figure">"Weight"</th>
-                        <th scope="col" class="figure">"Guarantee"</th>
+                        <th scope="col" class="figure">"Weight"<Explain term=Term::Weight/></th>
+                        <th scope="col" class="figure">"Guarantee"<Explain term=Term::Guarantee/></th>
                         {head(used, "Used")}
-                        {head(borrowed, "Borrowed")}
+                        <th scope="col" class="figure"><Swatch tone=borrowed/>" Borrowed"<Explain term=Term::Borrowed/></th>
                         <th scope="col" class="figure capital"><Swatch tone=left/>" "{reserved}</th>
                         {head(denied, "Denied")}
                     </tr>

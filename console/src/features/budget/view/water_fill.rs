@@ -5,9 +5,11 @@ use leptos::prelude::*;
 use super::portions::PORTION_TONES;
 use crate::chart::scale::Tick;
 use crate::chart::series::Tone;
+use crate::components::explain::Explain;
 use crate::components::spark::{Swatch, hatch};
 use crate::features::budget::model::water_fill::{Vessel, WaterFill};
 use crate::format;
+use crate::glossary::Term;
 use crate::visible::visible;
 
 /// Vessels narrower than this part of the drawing have no name under them.
@@ -52,8 +54,8 @@ pub fn WaterFillDrawing(
                 <span class="chart-title">"Units for each unit of weight"</span>
                 <ul class="key">
                     {key}
-                    <li><span class="line-key fair" aria-hidden="true"></span>"fair share"</li>
-                    <li><span class="line-key level" aria-hidden="true"></span>"level"</li>
+                    <li><span class="line-key fair" aria-hidden="true"></span>"fair share"<Explain term=Term::FairShare/></li>
+                    <li><span class="line-key level" aria-hidden="true"></span>"level"<Explain term=Term::Level/></li>
                 </ul>
             </figcaption>
             <div class="chart-body">

@@ -5,9 +5,12 @@ use weir_shared::wire::windows::WindowRecord;
 
 use super::portions::Portions;
 use super::water_fill::WaterFillDrawing;
+use crate::components::explain::Explain;
 use crate::components::time::{Age, Time};
 use crate::features::budget::model::water_fill::WaterFill;
 use crate::format;
+use crate::glossary::Term;
+use crate::region_name::in_full;
 
 /// The window's record, drawn and in figures.
 #[component]
@@ -32,10 +35,11 @@ pub fn Window(
             "not used"
         }
     });
+    let told = Memo::new(move |_| record.with(Option::is_some));
     let drawn = Memo::new(move |_| fill.with(|fill| !fill.vessels.is_empty()));
     let undrawn = Memo::new(move |_| fill.with(|fill| fill.portions.len() - fill.vessels.len()));
     view! {
-        {move || record.get().map(|record| view! { <Figures record open=open.get()/> })}
+        {move || told.get().then(|| view! { <Figures record open/> })}
         <p class="said" data-testid="window-words">{words}</p>
         {move || drawn.get().then(|| view! {
             <WaterFillDrawing fill words reserved/>
@@ -50,39 +54,69 @@ pub fn Window(
     }
 }
 
-/// What became of its units.
+/// What became of its units. The words stay while the figures change, so that what explains one stays open.
 #[component]
-fn Figures(record: WindowRecord, open: bool) -> impl IntoView {
-    let fact = |name: &'static str, testid: &'static str, value: String| {
-        view! { <div><dt>{name}</dt><dd data-testid=testid>{value}</dd></div> }
+fn Figures(record: Memo<Option<WindowRecord>>, open: Signal<bool>) -> impl IntoView {
+    let of = move |value: fn(&WindowRecord) -> String| {
+        move || record.with(|record| record.as_ref().map(value).unwrap_or_default())
     };
-    let ends_at = Signal::stored(record.ends_at.0);
-    let state = match (open, record.complete) {
+    let fact = move |name: &'static str,
+                     term: Option<Term>,
+                     testid: &'static str,
+                     value: fn(&WindowRecord) -> String| {
+        view! {
+            <div>
+                <dt>{name}{term.map(|term| view! { <Explain term/> })}</dt>
+                <dd data-testid=testid>{of(value)}</dd>
+            </div>
+        }
+    };
+    let ends_at = Signal::derive(move || {
+        record.with(|record| record.as_ref().map_or(0, |record| record.ends_at.0))
+    });
+    let complete = Memo::new(move |_| {
+        record.with(|record| record.as_ref().is_some_and(|record| record.complete))
+    });
+    let state = move || match (open.get(), complete.get()) {
         (true, _) => view! { "open, ends "<Age at=ends_at/> }.into_any(),
         (false, true) => view! { "ended "<Time at=ends_at/> }.into_any(),
         (false, false) => view! { "ended "<Time at=ends_at/>", not all is told yet" }.into_any(),
     };
-    let lent = match (record.granted, record.exact) {
+    let has = move |what: fn(&WindowRecord) -> bool| {
+        Memo::new(move |_| record.with(|record| record.as_ref().is_some_and(what)))
+    };
+    let regional = has(|record| record.region.is_some());
+    let reserves = has(|record| !record.reserved.is_zero());
+    view! {
+        <dl class="facts">
+            {fact("Window", Some(Term::Window), "window-label", |record| record.label.0.to_string())}
+            {move || regional.get().then(|| fact("Region", None, "window-region", |record| {
+                record.region.as_deref().map(in_full).unwrap_or_default()
+            }))}
+            <div><dt class="unseen">"State"</dt><dd data-testid="window-state">{state}</dd></div>
+            {fact("Limit", None, "window-limit", |record| units(record.limit.into()))}
+            {fact("Lent", Some(Term::Lent), "window-granted", lent)}
+            {fact("Admitted", None, "window-admitted", |record| units(record.admitted.0))}
+            {move || reserves.get().then(|| fact("Reserved", Some(Term::Reserved), "window-reserved", |record| {
+                units(record.reserved.0)
+            }))}
+            {fact("Returned", Some(Term::Returned), "window-returned", |record| units(record.returned.0))}
+            {fact("Unaccounted", None, "window-unaccounted", |record| {
+                record.unaccounted.map_or_else(|| format::UNKNOWN.to_owned(), |count| units(count.0))
+            })}
+            {fact("Denied", None, "window-denied", |record| units(record.denied.0))}
+            {fact("Jain's index", Some(Term::Jain), "window-jain", |record| {
+                format::index(record.jain.map(|jain| jain.0))
+            })}
+        </dl>
+    }
+}
+
+fn lent(record: &WindowRecord) -> String {
+    match (record.granted, record.exact) {
         (None, _) => "known when the window ends".to_owned(),
         (Some(granted), true) => units(granted.0),
         (Some(granted), false) => format!("at most {}", units(granted.0)),
-    };
-    let unaccounted = record
-        .unaccounted
-        .map_or_else(|| format::UNKNOWN.to_owned(), |count| units(count.0));
-    view! {
-        <dl class="facts">
-            {fact("Window", "window-label", record.label.0.to_string())}
-            {record.region.clone().map(|region| fact("Region", "window-region", region))}
-            <div><dt class="unseen">"State"</dt><dd data-testid="window-state">{state}</dd></div>
-            {fact("Limit", "window-limit", units(record.limit.into()))}
-            {fact("Lent", "window-granted", lent)}
-            {fact("Admitted", "window-admitted", units(record.admitted.0))}
-            {fact("Returned", "window-returned", units(record.returned.0))}
-            {fact("Unaccounted", "window-unaccounted", unaccounted)}
-            {fact("Denied", "window-denied", units(record.denied.0))}
-            {fact("Jain's index", "window-jain", format::index(record.jain.map(|jain| jain.0)))}
-        </dl>
     }
 }
 

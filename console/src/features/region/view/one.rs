@@ -1,19 +1,22 @@
 //! One region: its health, its calls over time, and the units that it holds.
 
 use leptos::prelude::*;
-use weir_shared::wire::operator::regions::{RegionBudget, RegionStatus};
+use weir_shared::wire::operator::regions::RegionBudget;
 
 use crate::address::Page;
 use crate::api::Client;
 use crate::api::ask::SeriesAsk;
 use crate::clock;
 use crate::components::chart::{Kind as Drawn, SeriesChart, intervals};
+use crate::components::explain::Explain;
 use crate::components::range_picker::RangePicker;
+use crate::components::rows::rows;
 use crate::components::states::States;
 use crate::components::time::Age;
 use crate::features::regions::view::health_table::HealthTable;
 use crate::fetched::{Follow, fetched};
 use crate::format;
+use crate::glossary::Term;
 use crate::query_address::{use_ask, use_asked, use_range};
 use crate::situation::flow::calls;
 use crate::situation::query::SituationQuery;
@@ -49,6 +52,15 @@ pub fn OneRegion(
             reply.regions.iter().find(|one| one.region == of).cloned()
         })
     });
+    let known = Memo::new(move |_| status.with(Option::is_some));
+    let budgets = Memo::new(move |_| {
+        status.with(|status| {
+            let status = status.as_ref();
+            status
+                .map(|status| status.budgets.clone())
+                .unwrap_or_default()
+        })
+    });
     let missing = Signal::derive(move || {
         let gone = regions.value.with(Option::is_some) && status.with(Option::is_none);
         gone.then(|| format!("The policy has no region {name}."))
@@ -80,57 +92,65 @@ pub fn OneRegion(
             </section>
             <section class="block" aria-labelledby="region-holds">
                 <h2 id="region-holds">"What it holds now"</h2>
-                {move || status.get().map(held)}
+                {move || known.get().then(|| view! { <Held budgets/> })}
             </section>
         </States>
     }
 }
 
-fn held(status: RegionStatus) -> AnyView {
-    if status.budgets.is_empty() {
-        return view! {
-            <p class="state" data-testid="state-empty">
-                "It holds no units: nothing was asked of a budget here in the window that is open. The first check draws some."
-            </p>
+/// A row a budget of which it has units.
+#[component]
+fn Held(budgets: Memo<Vec<RegionBudget>>) -> impl IntoView {
+    let none = Memo::new(move |_| budgets.with(Vec::is_empty));
+    move || {
+        if none.get() {
+            return view! {
+                <p class="state" data-testid="state-empty">
+                    "It holds no units: nothing was asked of a budget here in the window that is open. The first check draws some."
+                </p>
+            }
+            .into_any();
         }
-        .into_any();
-    }
-    let row = |one: RegionBudget| {
-        let units = |units: u64| format::count(units.into());
-        let address = Page::Budget(one.budget.clone()).address();
-        let named = one.budget.clone();
         view! {
-            <tr data-testid="held-row" data-budget=named>
-                <th scope="row"><a href=address>{one.budget}</a></th>
-                <td class="figure" data-label="Held, units">{units(one.held)}</td>
-                <td class="figure" data-label="Leased to isolates, units">{units(one.lent)}</td>
-                <td class="figure" data-label="In escrow, units">{units(one.held.saturating_sub(one.lent))}</td>
-                <td class="figure" data-label="Of the window, units">{units(one.limit)}</td>
-                <td class="figure" data-label="Isolates">{units(one.isolates)}</td>
-                <td data-label="Window ends">{match one.ends_at {
-                    Some(at) => view! { <Age at=Signal::stored(at.0)/> }.into_any(),
-                    None => format::UNKNOWN.into_any(),
-                }}</td>
-            </tr>
+            <div class="scroll" tabindex="0" role="region" aria-label="Units that the region holds">
+                <table class="cards">
+                    <thead>
+                        <tr>
+                            <th scope="col">"Budget"</th>
+                            <th scope="col" class="figure">"Held, units"<Explain term=Term::Holder/></th>
+                            <th scope="col" class="figure">"Leased to isolates, units"<Explain term=Term::Leased/></th>
+                            <th scope="col" class="figure">"In escrow, units"<Explain term=Term::Escrow/></th>
+                            <th scope="col" class="figure">"Of the window, units"<Explain term=Term::Window/></th>
+                            <th scope="col" class="figure">"Isolates"<Explain term=Term::Isolate/></th>
+                            <th scope="col">"Window ends"</th>
+                        </tr>
+                    </thead>
+                    <tbody>{rows(budgets, |one| one.budget.clone(), row)}</tbody>
+                </table>
+            </div>
         }
+        .into_any()
+    }
+}
+
+fn row(entry: Memo<RegionBudget>) -> AnyView {
+    let budget = entry.with_untracked(|one| one.budget.clone());
+    let address = Page::Budget(budget.clone()).address();
+    let units = move |of: fn(&RegionBudget) -> u64| move || format::count(entry.with(of).into());
+    let ends = move || match entry.with(|one| one.ends_at) {
+        Some(at) => view! { <Age at=Signal::stored(at.0)/> }.into_any(),
+        None => format::UNKNOWN.into_any(),
     };
     view! {
-        <div class="scroll" tabindex="0" role="region" aria-label="Units that the region holds">
-            <table class="cards">
-                <thead>
-                    <tr>
-                        <th scope="col">"Budget"</th>
-                        <th scope="col" class="figure">"Held, units"</th>
-                        <th scope="col" class="figure">"Leased to isolates, units"</th>
-                        <th scope="col" class="figure">"In escrow, units"</th>
-                        <th scope="col" class="figure">"Of the window, units"</th>
-                        <th scope="col" class="figure">"Isolates"</th>
-                        <th scope="col">"Window ends"</th>
-                    </tr>
-                </thead>
-                <tbody>{status.budgets.into_iter().map(row).collect_view()}</tbody>
-            </table>
-        </div>
+        <tr data-testid="held-row" data-budget=budget.clone()>
+            <th scope="row"><a href=address>{budget}</a></th>
+            <td class="figure" data-label="Held, units">{units(|one| one.held)}</td>
+            <td class="figure" data-label="Leased to isolates, units">{units(|one| one.lent)}</td>
+            <td class="figure" data-label="In escrow, units">{units(|one| one.held.saturating_sub(one.lent))}</td>
+            <td class="figure" data-label="Of the window, units">{units(|one| one.limit)}</td>
+            <td class="figure" data-label="Isolates">{units(|one| one.isolates)}</td>
+            <td data-label="Window ends">{ends}</td>
+        </tr>
     }
     .into_any()
 }

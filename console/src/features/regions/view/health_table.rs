@@ -7,12 +7,14 @@ use weir_shared::units::Revision;
 use weir_shared::wire::operator::regions::{RegionStatus, RegionsReply};
 
 use crate::address::Page;
+use crate::components::explain::Explain;
 use crate::components::health_word::HealthWord;
 use crate::components::spark::Sparkline;
 use crate::components::time::Age;
 use crate::context::Console;
 use crate::features::regions::model::place::isolates;
 use crate::format;
+use crate::glossary::Term;
 use crate::health::Health;
 use crate::live::rates::CallsPerS;
 use crate::region_name::in_full;
@@ -39,7 +41,7 @@ pub fn HealthTable(
                         <th scope="col">"Last contact"</th>
                         <th scope="col" class="figure">"Answer, ms"</th>
                         <th scope="col" class="figure">"Policy, revision"</th>
-                        <th scope="col" class="figure">"Isolates"</th>
+                        <th scope="col" class="figure">"Isolates"<Explain term=Term::Isolate/></th>
                         <th scope="col" class="figure">"Admitted, calls/s"</th>
                         <th scope="col" class="figure">"Denied, calls/s"</th>
                         <th scope="col">"Admitted, last 2 min"</th>

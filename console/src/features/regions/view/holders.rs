@@ -28,7 +28,7 @@ pub fn Holders(
             <table class="holders cards">
                 <thead>
                     <tr>
-                        <th scope="col">"Held by"</th>
+                        <th scope="col">"Held by"<Explain term=Term::Holder/></th>
                         <th scope="col" class="figure">"Units"</th>
                         <th scope="col" class="figure">{if own { "Of all regions" } else { "Of the window" }}</th>
                         <th scope="col" class="wide">"Share"</th>
@@ -104,7 +104,8 @@ pub fn Tenants(
         }
     };
     view! {
-        <h4>"Lent for tenants"</h4>
+        <h4>"Lent for tenants"<Explain term=Term::Lent/></h4>
+        <p class="muted">"What is lent and not listed is unassigned"<Explain term=Term::Unassigned/>", or of tenants beyond those listed."</p>
         <div class="scroll chart-rows" tabindex="0" role="region" aria-label="Lent for tenants">
             <table>
                 <thead>

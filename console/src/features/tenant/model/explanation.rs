@@ -1,5 +1,7 @@
 //! What an answer to "why was it denied?" is made of: a sentence, the arithmetic line by line, and when it can pass.
 
+use crate::glossary::Term;
+
 /// An answer.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Explanation {
@@ -44,6 +46,25 @@ impl Step {
     pub fn from(mut self, formula: impl Into<String>) -> Self {
         self.formula = formula.into();
         self
+    }
+
+    /// The word that is explained beside the line.
+    ///
+    /// ```
+    /// use weir_console::features::tenant::model::explanation::Step;
+    /// use weir_console::glossary::Term;
+    /// assert_eq!(Step::fact("Guarantee", "100", "units").term(), Some(Term::Guarantee));
+    /// assert_eq!(Step::fact("Asked for", "100", "units").term(), None);
+    /// ```
+    pub fn term(&self) -> Option<Term> {
+        Some(match self.label.as_str() {
+            "Limit of the window" => Term::Window,
+            "Its weight" => Term::Weight,
+            "Guarantee" => Term::Guarantee,
+            "May borrow" => Term::Borrowed,
+            "Ceiling" => Term::Ceiling,
+            _ => return None,
+        })
     }
 
     /// As what decided, if it did.

@@ -15,6 +15,7 @@ use crate::api::tagged::Tagged;
 use crate::chart::series::{Tone, instants};
 use crate::clock;
 use crate::components::chart::{Kind as Drawn, SeriesChart, intervals};
+use crate::components::explain::Explain;
 use crate::components::notice::{Notice, Severity};
 use crate::components::states::States;
 use crate::features::tenant::model::claims::{
@@ -23,6 +24,7 @@ use crate::features::tenant::model::claims::{
 use crate::features::tenant::model::counted::busiest;
 use crate::features::tenant::model::reach::Reach;
 use crate::fetched::{Fetched, Follow, fetched};
+use crate::glossary::Term;
 use crate::situation::flow::units;
 use crate::what::{Kind, What, choices, counted_at, own, title as kind_title};
 
@@ -156,9 +158,10 @@ fn Chart(page: Tenant, what: What, policy: Fetched<Tagged<PolicyDocument>>) -> i
         {reach}
         {claims.is_some().then(|| view! {
             <p class="muted note">
-                "Guarantee: what it has a claim to if all tenants that were seen ask. Fair share: what it was entitled to \
-                 among those that did ask in each window, as far as records reach: at most 100 windows. Borrowed: what it was \
-                 served beyond that. The file has the same columns."
+                "Guarantee"<Explain term=Term::Guarantee/>": what it has a claim to if all tenants that were seen ask. Fair \
+                 share"<Explain term=Term::FairShare/>": the same among those that did ask in each window, as far as records \
+                 reach, at most 100 windows. Borrowed"<Explain term=Term::Borrowed/>": what it was served beyond that. The \
+                 file has the same columns."
             </p>
         })}
     }

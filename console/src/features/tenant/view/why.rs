@@ -13,6 +13,7 @@ use crate::address::Page;
 use crate::api::Client;
 use crate::api::ask::WindowsAsk;
 use crate::clock;
+use crate::components::explain::Explain;
 use crate::components::states::States;
 use crate::components::time::Time;
 use crate::features::policy::model::validate::policy_of;
@@ -23,6 +24,7 @@ use crate::features::tenant::model::reach::Reach;
 use crate::features::tenant::model::share;
 use crate::fetched::{Follow, fetched};
 use crate::format::{count, weight};
+use crate::glossary::Term;
 use crate::tenant_name::TenantName;
 use crate::what::{Kind, What, choices};
 
@@ -210,10 +212,11 @@ fn Window(record: WindowRecord) -> impl IntoView {
 #[component]
 fn Answer(explanation: Explanation) -> impl IntoView {
     let line = |step: Step| {
+        let term = step.term();
         view! {
             <tr class:binding=step.binding>
                 <th scope="row">
-                    {step.label}{step.binding.then(|| view! { " "<span class="tag">"decided"</span> })}
+                    {step.label}{term.map(|term| view! { <Explain term/> })}{step.binding.then(|| view! { " "<span class="tag">"decided"</span> })}
                 </th>
                 <td class="formula">{step.formula}</td>
                 <td class="figure">{step.value}</td>
@@ -281,10 +284,10 @@ fn Others(record: WindowRecord, own: String) -> impl IntoView {
                 <thead>
                     <tr>
                         <th scope="col">"Tenant"</th>
-                        <th scope="col" class="figure">"Weight"</th>
-                        <th scope="col" class="figure">"Guarantee"<small>"units"</small></th>
+                        <th scope="col" class="figure">"Weight"<Explain term=Term::Weight/></th>
+                        <th scope="col" class="figure">"Guarantee"<Explain term=Term::Guarantee/><small>"units"</small></th>
                         <th scope="col" class="figure">"Used"<small>"units"</small></th>
-                        <th scope="col" class="figure">"Borrowed"<small>"units"</small></th>
+                        <th scope="col" class="figure">"Borrowed"<Explain term=Term::Borrowed/><small>"units"</small></th>
                         <th scope="col" class="figure">"Denied"<small>"units"</small></th>
                     </tr>
                 </thead>

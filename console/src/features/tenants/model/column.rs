@@ -1,5 +1,7 @@
 //! The columns of the list of tenants, and what the server sorts them by.
 
+use crate::glossary::Term;
+
 /// A column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Column {
@@ -77,6 +79,22 @@ impl Column {
             Self::Used | Self::Borrowed => Some("units"),
             Self::Denied => Some("calls"),
             Self::Trend => Some("units/s"),
+        }
+    }
+
+    /// The word that is explained beside the heading.
+    ///
+    /// ```
+    /// use weir_console::features::tenants::model::column::Column;
+    /// use weir_console::glossary::Term;
+    /// assert_eq!(Column::Guarantee.term(), Some(Term::Guarantee));
+    /// ```
+    pub fn term(self) -> Option<Term> {
+        match self {
+            Self::Weight => Some(Term::Weight),
+            Self::Guarantee => Some(Term::Guarantee),
+            Self::Borrowed => Some(Term::Borrowed),
+            _ => None,
         }
     }
 

@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 
 use super::filters::AskTenants;
+use crate::components::explain::Explain;
 use crate::features::tenants::model::column::Column;
 use crate::features::tenants::model::query::TenantsQuery;
 
@@ -42,6 +43,7 @@ pub fn Head(
                         }}
                     </span>
                 </button>
+                {column.term().map(|term| view! { <Explain term/> })}
             </th>
         }
         .into_any()
