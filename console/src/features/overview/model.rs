@@ -3,4 +3,5 @@
 pub mod costs;
 pub mod denials;
 pub mod money;
+pub mod now;
 pub mod verdict;

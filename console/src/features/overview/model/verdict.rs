@@ -147,6 +147,18 @@ pub struct Verdict {
 }
 
 impl Verdict {
+    /// Before anything is known.
+    pub fn measuring() -> Self {
+        Self {
+            standing: Standing::Measuring,
+            headline: "Measuring who is denied now.".to_owned(),
+            named: Vec::new(),
+            count: 0,
+            rest: String::new(),
+            shadows: false,
+        }
+    }
+
     /// What the newest figures come to. `rows` are the tenants denied most at this moment; without `live` it is not known
     /// whether anything is called at all.
     pub fn of(
@@ -157,14 +169,7 @@ impl Verdict {
     ) -> Self {
         // Those of whom nothing is known yet were denied before: whether they still are is not.
         if rows.iter().any(|row| row.per_s.is_none()) && !rows.iter().any(is_denied) {
-            return Self {
-                standing: Standing::Measuring,
-                headline: "Measuring who is denied now.".to_owned(),
-                named: Vec::new(),
-                count: 0,
-                rest: String::new(),
-                shadows: false,
-            };
+            return Self::measuring();
         }
         let mut denied: Vec<Culprit> = rows
             .iter()

@@ -15,6 +15,7 @@ use crate::components::states::States;
 use crate::context::Console;
 use crate::features::budgets::view::table::BudgetTable;
 use crate::features::overview::model::denials::{ASKED, Denials, DeniedRow};
+use crate::features::overview::model::now::{Now, Read};
 use crate::features::overview::model::verdict::{Standing, Verdict};
 use crate::features::overview::view::costs::Costs;
 use crate::features::overview::view::denials::DeniedTenants;
@@ -63,13 +64,22 @@ fn Sections() -> impl IntoView {
             .value
             .with(|reply| reply.as_ref().map_or(1, |reply| reply.regions.len()))
     });
-    let live = expect_context::<Console>().live.rates;
-    let verdict = Memo::new(move |_| {
-        let rows: Vec<DeniedRow> = denied.get()?;
+    let live = expect_context::<Console>().live;
+    let phase = Memo::new(move |_| live.state.get().phase);
+    let now = Memo::new(move |_| {
+        let rows: Option<Vec<DeniedRow>> = denied.get();
         let budgets = budgets.value.get();
-        let live = live.with(|rates| rates.total.per_s);
-        Some(Verdict::of(&rows, budgets.as_deref(), among.get(), live))
+        Now::of(&Read {
+            rows: rows.as_deref(),
+            failed: fairness.error.with(Option::is_some),
+            budgets: budgets.as_deref(),
+            regions: among.get(),
+            live: live.rates.with(|rates| rates.total.per_s),
+            phase: phase.get(),
+        })
     });
+    let verdict = Memo::new(move |_| now.with(|now| now.verdict.clone()));
+    let tiles = Memo::new(move |_| now.with(|now| now.tiles));
     let announcer = expect_context::<Console>().announcer;
     Effect::new(move |before: Option<Option<Standing>>| {
         let after = verdict.with(|verdict| verdict.as_ref().map(|verdict| verdict.standing));
@@ -101,7 +111,7 @@ fn Sections() -> impl IntoView {
     view! {
         <VerdictView verdict/>
         <Facts fairness=fairness.value/>
-        <RateTiles/>
+        <RateTiles tiles/>
         <Flow budgets=budgets.value regions=among/>
         <section class="block" aria-labelledby="budgets-heading">
             <div class="section-head"><h2 id="budgets-heading">"Budgets"</h2>{more}</div>
