@@ -104,6 +104,18 @@ impl VirtualRows {
     }
 }
 
+/// The height of a row: `row_px`, or where rows are cards, which are several times as high, that of one that is shown.
+///
+/// ```
+/// use weir_console::features::tenants::model::virtual_rows::row_height_px;
+/// assert_eq!(row_height_px(Some(160.0), 34.0), 160.0);
+/// assert_eq!((row_height_px(Some(34.5), 34.0), row_height_px(None, 34.0)), (34.0, 34.0));
+/// ```
+pub fn row_height_px(shown_px: Option<f64>, row_px: f64) -> f64 {
+    let card = shown_px.filter(|shown_px| *shown_px >= 2.0 * row_px);
+    card.unwrap_or(row_px)
+}
+
 /// Where a key takes the focus from a row; `None` for keys that mean nothing to the table.
 pub fn moved(key: &str, row: usize, rows: &VirtualRows) -> Option<usize> {
     let last = rows.total.checked_sub(1)?;

@@ -16,12 +16,12 @@ use crate::components::states::States;
 use crate::context::Console;
 use crate::features::tenants::model::busiest::busiest;
 use crate::features::tenants::model::query::{TenantsQuery, change_said};
-use crate::features::tenants::model::virtual_rows::{Slice, VirtualRows, moved};
+use crate::features::tenants::model::virtual_rows::{Slice, VirtualRows, moved, row_height_px};
 use crate::fetched::{Follow, fetched};
 use crate::format;
 use crate::query_address::{use_ask, use_asked};
 
-/// Height of a row, as the style sheet has it.
+/// Height of a row, as the style sheet has it where rows are no cards.
 const ROW_PX: f64 = 34.0;
 
 /// Rows that are kept beyond the window on either side.
@@ -132,8 +132,15 @@ fn Table(
     let scroll_px = RwSignal::new(0.0);
     let viewport_px = RwSignal::new(VIEWPORT_PX);
     let focused = RwSignal::new(0_usize);
+    let row_px = RwSignal::new(ROW_PX);
     let measure = move || {
         if let Some(scroller) = scroller.get_untracked() {
+            // On a telephone a row is a card.
+            let row = scroller.query_selector("tbody tr:not(.space)").ok();
+            let row = row.flatten();
+            let row = row.and_then(|row| row.dyn_into::<web_sys::HtmlElement>().ok());
+            let shown_px = row.map(|row| f64::from(row.offset_height()));
+            row_px.set(row_height_px(shown_px, ROW_PX));
             viewport_px.set(f64::from(scroller.client_height()).max(ROW_PX));
             scroll_px.set(f64::from(scroller.scroll_top()));
         }
@@ -146,7 +153,7 @@ fn Table(
     });
     let rows = Memo::new(move |_| VirtualRows {
         total: total.get().unwrap_or(0),
-        row_px: ROW_PX,
+        row_px: row_px.get(),
         viewport_px: viewport_px.get(),
         overscan: OVERSCAN,
     });

@@ -8,6 +8,7 @@ use weir_shared::wire::operator::tenants::TenantRow;
 use super::feed::Feed;
 use crate::address::Page;
 use crate::components::spark::Sparkline;
+use crate::features::tenants::model::column::Column;
 use crate::features::tenants::model::rows::Figures;
 use crate::format;
 
@@ -67,34 +68,35 @@ pub fn Row(
                     data-testid="tenant-link"
                     data-row=index.to_string()
                     href=address
+                    title=name
                     tabindex=tabindex
                     on:focus=move |_| focused.set(index)
                 >
                     {move || name.get().unwrap_or_else(|| "…".to_owned())}
                 </a>
             </th>
-            <td class="tier">
+            <td class="tier" data-label=Column::Tier.heading()>
                 {text(|row| row.tier.clone().unwrap_or_else(|| "refused".to_owned()))}" "{note}
             </td>
-            <td class="figure" data-testid="weight" data-value=text(|row| row.weight.0.to_string())>
+            <td class="figure" data-label=Column::Weight.heading() data-testid="weight" data-value=text(|row| row.weight.0.to_string())>
                 {text(|row| format::weight(row.weight.0))}
             </td>
-            <td class="figure" data-testid="guarantee" data-value=figure(|figures| bare(figures.guarantee))>
+            <td class="figure" data-label=Column::Guarantee.heading() data-testid="guarantee" data-value=figure(|figures| bare(figures.guarantee))>
                 {figure(|figures| figures.guarantee.map_or_else(
                     || format::UNKNOWN.to_owned(),
                     |units| format::count(units.into()),
                 ))}
             </td>
-            <td class="figure" data-testid="used" data-value=figure(|figures| figures.used.to_string())>
+            <td class="figure" data-label=Column::Used.heading() data-testid="used" data-value=figure(|figures| figures.used.to_string())>
                 {figure(|figures| format::count(figures.used))}
             </td>
-            <td class="figure" data-testid="borrowed" data-value=figure(|figures| figures.borrowed.to_string())>
+            <td class="figure" data-label=Column::Borrowed.heading() data-testid="borrowed" data-value=figure(|figures| figures.borrowed.to_string())>
                 {figure(|figures| format::count(figures.borrowed))}
             </td>
-            <td class="figure" data-testid="denied-calls" data-value=figure(|figures| figures.denied.to_string()) class:denied=move || figures.with(|figures| figures.is_some_and(|one| one.denied > 0))>
+            <td class="figure" data-label=Column::Denied.heading() data-testid="denied-calls" data-value=figure(|figures| figures.denied.to_string()) class:denied=move || figures.with(|figures| figures.is_some_and(|one| one.denied > 0))>
                 {figure(|figures| format::count(figures.denied))}
             </td>
-            <td class="trend">
+            <td class="trend" data-label=Column::Trend.heading()>
                 <Sparkline values=trend/>
                 <span class="figure">
                     {move || trend.with(|trend| trend.last().map(|per_s| format::rate(Some(*per_s))))}
