@@ -1,4 +1,3 @@
-//! How full budgets are, and how each is shared, in words.
+//! How full budgets are.
 
 pub mod utilization;
-pub mod words;

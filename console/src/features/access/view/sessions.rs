@@ -41,7 +41,7 @@ pub fn Sessions() -> impl IntoView {
                 <h2 id="sessions">"Sessions"</h2>
             </div>
             <p class="hint">"A login lasts for some hours, or until its token is revoked. End them all if you do not know whose login is misused."</p>
-            <button type="button" class="danger" data-testid="end-sessions" on:click=ask>"End all sessions"</button>
+            <button type="button" data-testid="end-sessions" on:click=ask>"End all sessions"</button>
         </section>
         <Confirm
             open

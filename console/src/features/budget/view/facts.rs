@@ -4,7 +4,7 @@ use leptos::prelude::*;
 use weir_shared::wire::policy::BudgetBody;
 
 use crate::components::explain::Explain;
-use crate::features::budgets::model::words;
+use crate::features::policy::model::words;
 use crate::glossary::Term;
 
 /// Its limit and how it is shared.

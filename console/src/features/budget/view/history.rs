@@ -17,6 +17,7 @@ use crate::features::budget::model::history::{jain, limit_of_interval, units};
 use crate::features::budget::model::query::{BudgetQuery, Drawn};
 use crate::format;
 use crate::glossary::Term;
+use crate::region_name::in_full;
 
 /// What went through over time.
 #[component]
@@ -176,7 +177,7 @@ fn row(entry: Memo<WindowRecord>, query: Signal<BudgetQuery>, budget: Signal<Str
         <tr data-testid="window-row" data-window=label class:chosen=here>
             <th scope="row">
                 <a class="window-link" href=address aria-current=move || here.get().then_some("true")>{label}</a>
-                {region.map(|region| view! { <span class="muted">" "{region}</span> })}
+                {region.map(|region| view! { <span class="muted">" "{in_full(&region)}</span> })}
                 {move || (!complete()).then(|| view! { <span class="tag" title="Open, or not all is told of it yet">"not complete"</span> })}
             </th>
             {move || entry.with(cells)}

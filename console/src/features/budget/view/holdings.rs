@@ -15,6 +15,7 @@ use crate::features::budget::model::holdings::{Holdings, RegionHolding};
 use crate::format;
 use crate::glossary::Term;
 use crate::health::Health;
+use crate::region_name::in_full;
 
 /// A bar of the whole window, and a row a region.
 #[component]
@@ -71,7 +72,7 @@ fn parts(told: &Holdings) -> Vec<Part> {
     let regions = told.regions.iter().enumerate();
     let mut parts: Vec<Part> = regions
         .map(|(index, region)| Part {
-            name: region.region.clone(),
+            name: in_full(&region.region),
             tone: Tone::nth(index),
             amount: if told.own { region.leased } else { region.held } as f64,
         })
@@ -122,7 +123,7 @@ fn row(index: usize, region: &RegionHolding) -> impl IntoView + use<> {
     let address = Page::Region(region.region.clone()).address();
     view! {
         <tr data-testid="holding" data-region=region.region.clone()>
-            <th scope="row"><Swatch tone=Tone::nth(index)/>" "<a href=address>{region.region.clone()}</a></th>
+            <th scope="row"><Swatch tone=Tone::nth(index)/>" "<a href=address>{in_full(&region.region)}</a></th>
             <td data-label="State"><HealthWord health/></td>
             <td data-label="Held, units" class="figure">{units(region.held)}</td>
             <td data-label="On lease or spent, units" class="figure">{units(region.leased)}</td>

@@ -22,6 +22,7 @@ use crate::fetched::{Follow, fetched};
 use crate::lazy;
 use crate::lazy::{fetch_part, shown_with};
 use crate::query_address::{use_asked, use_range, within_page};
+use crate::region_name::in_full;
 
 /// Windows among which the newest is, whatever late word there is of old ones.
 const GLOBAL_WINDOWS: u64 = 4;
@@ -200,7 +201,7 @@ fn Regions(
             window: None,
             ..query
         };
-        view! { <li><a class="button" href=format!("{address}{}", query.query_string()) aria-current=current>{region}</a></li> }
+        view! { <li><a class="button" href=format!("{address}{}", query.query_string()) aria-current=current>{in_full(&region)}</a></li> }
     };
     move || {
         let regions = regions.get();

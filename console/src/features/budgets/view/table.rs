@@ -15,7 +15,7 @@ use crate::components::explain::Explain;
 use crate::components::spark::Meter;
 use crate::components::time::Age;
 use crate::features::budgets::model::utilization::{NowAndBefore, Utilization};
-use crate::features::budgets::model::words;
+use crate::features::policy::model::words;
 use crate::fetched::{Follow, fetched};
 use crate::format;
 use crate::glossary::Term;

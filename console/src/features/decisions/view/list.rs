@@ -91,7 +91,13 @@ fn decision(sample: DecisionSample, region: String, zone: Signal<TimeZone>) -> A
     let tenant = sample.tenant.unwrap_or_else(|| ANONYMOUS.to_owned());
     let in_words = region_name(&region);
     let named = tenant.clone();
-    let words = reason::name(sample.reason);
+    // The outcome says it already.
+    let admitted = outcome == DecisionOutcome::Admitted && sample.reason == Reason::Admitted;
+    let words = if admitted {
+        ""
+    } else {
+        reason::name(sample.reason)
+    };
     let why = match sample.decision {
         Some(id) => {
             let address = Page::Decision(id).address();
@@ -109,7 +115,7 @@ fn decision(sample: DecisionSample, region: String, zone: Signal<TimeZone>) -> A
             <td class="instant" data-label="Time"><time datetime=rfc3339(at)>{move || to_the_millisecond(at, zone.get())}</time></td>
             <td data-label="Outcome"><span class=format!("tag {}", outcome.name()) title=outcome_meaning(outcome)>{outcome_name(outcome)}</span></td>
             <th scope="row"><TenantLink tenant/></th>
-            <td data-label="Reason" class:muted=sample.reason == Reason::Admitted title=reason::meaning(sample.reason)>{why}</td>
+            <td data-label="Reason" title=(!admitted).then(|| reason::meaning(sample.reason))>{why}</td>
             <td data-label="Decided by">{sample.binding}</td>
             <td data-label="Region" title=in_words>{region}</td>
         </tr>

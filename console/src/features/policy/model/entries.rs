@@ -3,10 +3,12 @@
 use serde_json::{Map, Value, json};
 use weir_shared::name::label;
 use weir_shared::ordered::sort_by;
+use weir_shared::wire::policy::Scope;
 
 use super::draft::PolicyDraft;
 use super::limit_fields::{numbers, rule};
 use super::section::Section;
+use super::words;
 use crate::format;
 
 /// What a draft does to an entry.
@@ -79,9 +81,11 @@ pub fn entries(draft: &PolicyDraft, section: Section) -> Vec<Entry> {
     names.into_iter().map(entry).collect()
 }
 
+/// The scope of what says none.
+const ALL: &str = words::scope(Some(Scope::Global));
+
 /// What an entry says, in a line.
 pub fn summary(section: Section, entry: &Value) -> String {
-    let text = |name: &str| words(entry.get(name));
     let units = |name: &str| figure(entry.get(name));
     let length = |name: &str| {
         entry
@@ -94,8 +98,8 @@ pub fn summary(section: Section, entry: &Value) -> String {
             "{} units per {} · {} · {}",
             units("limit"),
             length("window_ms"),
-            text("sharing"),
-            text("scope")
+            words::said(entry, "sharing"),
+            words::said(entry, "scope")
         ),
         Section::Limits if entry.as_object().is_some_and(Map::is_empty) => {
             "no numbers yet".to_owned()
@@ -104,13 +108,13 @@ pub fn summary(section: Section, entry: &Value) -> String {
         Section::Meters => format!(
             "{} units/s · {}",
             units("per_sec"),
-            or(&text("scope"), "global")
+            or(&words::said(entry, "scope"), ALL)
         ),
         Section::Guards => format!(
             "{} at a time · {} per minute · {}",
             or(&units("concurrency"), "unlimited"),
             or(&units("per_minute"), "unlimited"),
-            or(&text("scope"), "global")
+            or(&words::said(entry, "scope"), ALL)
         ),
         Section::Tiers => format!("weight {}", units("weight")),
         Section::Overload => resource(entry),
@@ -126,7 +130,7 @@ pub fn summary(section: Section, entry: &Value) -> String {
 
 fn resource(entry: &Value) -> String {
     let figure_or = |name: &str, otherwise: &str| or(&figure(entry.get(name)), otherwise);
-    let steering = or(&words(entry.get("steering")), "fair rate");
+    let steering = or(&spaced(entry.get("steering")), "fair rate");
     let levels = match entry.get("clients").filter(|value| !value.is_null()) {
         Some(_) => format!("for {} clients", figure_or("clients", "")),
         None => format!(
@@ -151,7 +155,7 @@ fn limit(entry: &Value) -> String {
             units("capacity"),
             units("refill_per_sec")
         ),
-        "quota" => format!("{} per {}", units("limit"), words(entry.get("cadence"))),
+        "quota" => format!("{} per {}", units("limit"), spaced(entry.get("cadence"))),
         "leaky_bucket" => format!(
             "{} per s, waits up to {}",
             units("rate_per_sec"),
@@ -188,7 +192,7 @@ fn limit(entry: &Value) -> String {
     format!(
         "{} · {rate} · {}{keys}",
         rule(entry).replace('_', " "),
-        words(entry.get("scope"))
+        words::said(entry, "scope")
     )
 }
 
@@ -206,7 +210,7 @@ fn short(ms: u64) -> String {
     format!("{} {name}", format::count((ms / size).into()))
 }
 
-fn words(value: Option<&Value>) -> String {
+fn spaced(value: Option<&Value>) -> String {
     let text = value.and_then(Value::as_str).unwrap_or_default();
     text.replace('_', " ")
 }
@@ -299,12 +303,12 @@ mod tests {
             (
                 Section::Budgets,
                 json!({ "limit": 30_000, "window_ms": 60_000, "sharing": "weighted_fair_escrow", "scope": "global" }),
-                "30,000 units per 1 min · weighted fair escrow · global",
+                "30,000 units per 1 min · weighted fair escrow · all regions",
             ),
             (
                 Section::Limits,
                 json!({ "algorithm": "gcra", "limit": 100, "period_ms": 90_000, "scope": "region", "per_tenant": true }),
-                "gcra · 100 per 90 s · region · per tenant",
+                "gcra · 100 per 90 s · each region · per tenant",
             ),
             (
                 Section::Limits,
@@ -315,17 +319,17 @@ mod tests {
             (
                 Section::Limits,
                 json!({ "limit": 100, "period_ms": 60_000, "scope": "region" }),
-                "gcra · 100 per 1 min · region",
+                "gcra · 100 per 1 min · each region",
             ),
             (
                 Section::Meters,
                 json!({ "per_sec": "unlimited", "shadow": true }),
-                "unlimited units/s · global · shadow",
+                "unlimited units/s · all regions · shadow",
             ),
             (
                 Section::Guards,
                 json!({ "concurrency": 4 }),
-                "4 at a time · unlimited per minute · global",
+                "4 at a time · unlimited per minute · all regions",
             ),
             (Section::Tiers, json!({ "weight": 0.5 }), "weight 0.5"),
             (

@@ -3,10 +3,12 @@
 use serde_json::Value;
 use weir_shared::limits::JSON_INTEGER_MAX;
 use weir_shared::policy::budget::Budget;
-use weir_shared::wire::policy::BudgetBody;
+use weir_shared::wire::policy::{BudgetBody, Outage, Reserve};
 
 use super::dimensions;
+use super::known::Known;
 use super::section::Section;
+use super::words::{self, SCOPES, SHARED_SCOPES, SHARING};
 
 /// What a field takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +23,8 @@ pub enum Kind {
     OrUnlimited(&'static str),
     /// One of these: value and label. The empty value takes the field out of the document.
     Choice(&'static [(&'static str, &'static str)]),
+    /// A name of the draft, or empty.
+    OneOf(Known),
     /// Yes or no, with what counts when nothing is said.
     Flag(bool),
     /// Any text.
@@ -60,16 +64,6 @@ pub(super) const fn field(
     }
 }
 
-const SCOPES: &[(&str, &str)] = &[
-    ("isolate", "isolate"),
-    ("region", "region"),
-    ("global", "global"),
-];
-const SHARED_SCOPES: &[(&str, &str)] = &[
-    ("", "global (by default)"),
-    ("region", "region"),
-    ("global", "global"),
-];
 pub(super) const SCOPE: Field = field(
     "scope",
     "Scope",
@@ -121,14 +115,8 @@ const BUDGET: &[Field] = &[
     field(
         "sharing",
         "Sharing",
-        Kind::Choice(&[
-            ("weighted_fair_escrow", "weighted fair escrow"),
-            ("fair_share", "fair share"),
-            ("weighted_fair_share", "weighted fair share"),
-            ("first_come", "first come"),
-            ("static_partition", "static partition"),
-        ]),
-        "Who gets how much of it. Fair share works at the scopes isolate and region, a static partition at the scope global.",
+        Kind::Choice(SHARING),
+        "Who gets how much of it. Fair share works for each isolate or each region, a static partition for all regions.",
     ),
     SCOPE,
     field(
@@ -136,10 +124,10 @@ const BUDGET: &[Field] = &[
         "Unused guarantees",
         Kind::Choice(&[
             ("", "pooled from 10 s, else pinned (by default)"),
-            ("pooled", "pooled: as much as all are expected to need"),
-            ("paced", "paced: released at an even pace"),
-            ("pinned", "pinned: reserved until the window ends"),
-            ("none", "none: nothing is reserved"),
+            ("pooled", words::reserve(Some(Reserve::Pooled))),
+            ("paced", words::reserve(Some(Reserve::Paced))),
+            ("pinned", words::reserve(Some(Reserve::Pinned))),
+            ("none", words::reserve(Some(Reserve::None))),
         ]),
         "Paced, pooled and none go with weighted fair escrow alone.",
     ),
@@ -148,16 +136,10 @@ const BUDGET: &[Field] = &[
         "If the coordinator is unreachable",
         Kind::Choice(&[
             ("", "fail closed (by default)"),
-            (
-                "fail_closed",
-                "fail closed: use the units at hand, then deny",
-            ),
-            (
-                "regional_only",
-                "regional only: spend slices lent in advance, too",
-            ),
+            ("fail_closed", words::outage(Some(Outage::FailClosed))),
+            ("regional_only", words::outage(Some(Outage::RegionalOnly))),
         ]),
-        "What a region does then. Regional only at the scope global.",
+        "What a region does then. Regional only for all regions.",
     ),
     field(
         "lease/min",
@@ -253,8 +235,8 @@ pub const GENERAL: &[Field] = &[
     field(
         "home",
         "Home region",
-        Kind::Text,
-        "Where coordinators, registry and ledgers are first placed; the first region when empty.",
+        Kind::OneOf(Known::Regions),
+        "Where coordinators, registry and ledgers are first placed.",
     ),
     field(
         "tenants_max",
@@ -300,8 +282,8 @@ pub const ROUTES: &[Field] = &[
 pub const TIERS: &[Field] = &[field(
     "default_tier",
     "Default tier",
-    Kind::Text,
-    "The tier of tenants that have none of their own and fit no rule; they are refused when this is empty.",
+    Kind::OneOf(Known::Tiers),
+    "The tier of tenants that have none of their own and fit no rule.",
 )];
 
 /// The fields of one entry of a section. Those of a limit depend on what it is.
@@ -374,7 +356,7 @@ pub fn typed(kind: Kind, text: &str) -> Option<Value> {
             .map(Value::from)
             .or_else(|| number(text))
             .unwrap_or_else(as_text),
-        Kind::Choice(_) | Kind::Text => as_text(),
+        Kind::Choice(_) | Kind::OneOf(_) | Kind::Text => as_text(),
         Kind::Flag(_) => Value::Bool(text == "true"),
         Kind::Names => {
             let names = text.split(',').map(str::trim);
@@ -414,7 +396,7 @@ pub fn expected(kind: Kind) -> &'static str {
         Kind::Duration => "enter a length of time, such as 1 min or 250 ms",
         Kind::Number(_) => "enter a number",
         Kind::OrUnlimited(_) => "enter a number, or unlimited",
-        Kind::Choice(_) => "choose one of the list",
+        Kind::Choice(_) | Kind::OneOf(_) => "choose one of the list",
         Kind::Flag(_) => "yes or no",
         Kind::Text => "enter a text",
         Kind::Names => "enter names with commas between them",
@@ -428,6 +410,7 @@ pub fn unit(kind: Kind) -> &'static str {
         Kind::Whole(unit) | Kind::Number(unit) | Kind::OrUnlimited(unit) => unit,
         Kind::Duration
         | Kind::Choice(_)
+        | Kind::OneOf(_)
         | Kind::Flag(_)
         | Kind::Text
         | Kind::Names

@@ -129,6 +129,16 @@ fn text(editor: Editor, field: Field, parent: String, pointer: String, kind: Kin
             });
             view! { <SelectField label=field.label name=field.name value options error hint=field.hint/> }.into_any()
         }
+        Kind::OneOf(known) => {
+            let options = Memo::new(move |_| {
+                editor.draft.with(|draft| {
+                    let chosen = value.get();
+                    let draft = draft.as_ref();
+                    draft.map_or_else(Vec::new, |draft| known.options(draft.value(), &chosen))
+                })
+            });
+            view! { <SelectField label=field.label name=field.name value options error hint=field.hint/> }.into_any()
+        }
         Kind::Text | Kind::Names | Kind::Dimensions => {
             view! { <TextField label=field.label name=field.name value error hint=field.hint/> }
                 .into_any()

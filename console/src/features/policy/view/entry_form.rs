@@ -11,6 +11,7 @@ use crate::difference::shown;
 use crate::features::policy::model::fields::{Field, Kind, control, fields, unit};
 use crate::features::policy::model::limit_fields::{changed, rule, rules};
 use crate::features::policy::model::section::Section;
+use crate::features::policy::model::words::called;
 use crate::features::policy::view::shadow_answer::ShadowAnswer;
 use crate::visible::visible;
 use crate::what::What;
@@ -188,6 +189,7 @@ fn Facts(section: Section, parent: String) -> impl IntoView {
             let value = entry.pointer(&format!("/{}", field.name));
             let value = value.filter(|value| !value.is_null())?;
             let text = match field.kind {
+                Kind::Choice(all) => called(all, value),
                 Kind::Duration => control(field.kind, Some(value)),
                 _ => shown(Some(value)),
             };

@@ -136,13 +136,14 @@ fn Held(budgets: Memo<Vec<RegionBudget>>) -> impl IntoView {
 fn row(entry: Memo<RegionBudget>) -> AnyView {
     let budget = entry.with_untracked(|one| one.budget.clone());
     let address = Page::Budget(budget.clone()).address();
+    let named = budget.clone();
     let units = move |of: fn(&RegionBudget) -> u64| move || format::count(entry.with(of).into());
     let ends = move || match entry.with(|one| one.ends_at) {
         Some(at) => view! { <Age at=Signal::stored(at.0)/> }.into_any(),
         None => format::UNKNOWN.into_any(),
     };
     view! {
-        <tr data-testid="held-row" data-budget=budget.clone()>
+        <tr data-testid="held-row" data-budget=named>
             <th scope="row"><a href=address>{budget}</a></th>
             <td class="figure" data-label="Held, units">{units(|one| one.held)}</td>
             <td class="figure" data-label="Leased to isolates, units">{units(|one| one.lent)}</td>

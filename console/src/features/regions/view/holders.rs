@@ -11,6 +11,7 @@ use crate::components::time::Age;
 use crate::features::regions::model::place::{Holder, Place, Who};
 use crate::format;
 use crate::glossary::Term;
+use crate::region_name::in_full;
 
 /// The regions, the coordinator, and what nobody knows of.
 #[component]
@@ -55,7 +56,8 @@ pub fn Holders(
 fn row(holder: Holder, limit: u64) -> impl IntoView {
     let share = share_of(holder.held as f64, limit as f64);
     let name = holder.name().to_owned();
-    let label = format!("{name}: {} of the window", format::percent(share));
+    let called = in_full(&name);
+    let label = format!("{called}: {} of the window", format::percent(share));
     let parts = holder.parts();
     let figure = |testid: &'static str, label: &'static str, units: Option<u64>| {
         let text = units.map_or_else(
@@ -68,7 +70,7 @@ fn row(holder: Holder, limit: u64) -> impl IntoView {
     view! {
         <tr data-testid="holder-row" data-holder=name.clone()>
             <th scope="row" class:muted=!region>
-                {name.clone()}
+                {called}
                 {holder.trouble.map(|trouble| view! { <span class="tag warning">{trouble}</span> })}
             </th>
             {figure("held", "Units", Some(holder.held))}

@@ -11,7 +11,7 @@ use crate::chart::series::Part;
 use crate::components::health_word::HealthWord;
 use crate::components::spark::{SplitBar, Swatch};
 use crate::components::time::Age;
-use crate::features::budgets::model::words;
+use crate::features::policy::model::words;
 use crate::features::regions::model::place::Place;
 use crate::format;
 

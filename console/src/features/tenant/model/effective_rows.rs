@@ -264,7 +264,7 @@ mod tests {
             .map(|row| (row.what.as_ref().unwrap().to_string(), row.from.as_deref()))
             .collect();
         assert_eq!(told, [("limit:login".to_owned(), Some("/limits/login"))]);
-        assert_eq!(rows[0].value, "gcra · 5 per 1 min · region");
+        assert_eq!(rows[0].value, "gcra · 5 per 1 min · each region");
     }
 
     #[test]

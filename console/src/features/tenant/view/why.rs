@@ -25,6 +25,7 @@ use crate::features::tenant::model::share;
 use crate::fetched::{Follow, fetched};
 use crate::format::{count, weight};
 use crate::glossary::Term;
+use crate::region_name::in_full;
 use crate::tenant_name::TenantName;
 use crate::what::{Kind, What, choices};
 
@@ -202,7 +203,7 @@ fn Window(record: WindowRecord) -> impl IntoView {
     view! {
         <p class="muted">
             "Window "<span class="figure">{record.label.0}</span>" of "<a href=address>{record.budget}</a>
-            {record.region.map(|region| format!(" in {region}"))}
+            {record.region.map(|region| format!(" in {}", in_full(&region)))}
             {if record.complete { ", ended " } else { ", ends " }}<Time at=Signal::stored(record.ends_at.0)/>
         </p>
     }

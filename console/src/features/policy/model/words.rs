@@ -1,14 +1,16 @@
 //! What the choices of a budget are called.
 
+use serde_json::Value;
+use weir_shared::json;
 use weir_shared::wire::lease_sizes::LeaseSizesBody;
 use weir_shared::wire::policy::{BudgetBody, Outage, Reserve, Scope, Sharing};
 
 use crate::format;
 
 /// How it is shared.
-pub fn sharing(sharing: Option<Sharing>) -> &'static str {
+pub const fn sharing(sharing: Option<Sharing>) -> &'static str {
     match sharing {
-        Some(Sharing::WeightedFairEscrow) => "weighted fair, escrow",
+        Some(Sharing::WeightedFairEscrow) => "weighted fair escrow",
         Some(Sharing::FairShare) => "fair share",
         Some(Sharing::WeightedFairShare) => "weighted fair share",
         Some(Sharing::FirstCome) => "first come, first served",
@@ -18,7 +20,7 @@ pub fn sharing(sharing: Option<Sharing>) -> &'static str {
 }
 
 /// Where its windows are kept.
-pub fn scope(scope: Option<Scope>) -> &'static str {
+pub const fn scope(scope: Option<Scope>) -> &'static str {
     match scope {
         Some(Scope::Isolate) => "each isolate",
         Some(Scope::Region) => "each region",
@@ -27,8 +29,79 @@ pub fn scope(scope: Option<Scope>) -> &'static str {
     }
 }
 
+/// The choices of a scope: values and what they are called.
+pub const SCOPES: &[(&str, &str)] = &[
+    ("isolate", scope(Some(Scope::Isolate))),
+    ("region", scope(Some(Scope::Region))),
+    ("global", scope(Some(Scope::Global))),
+];
+/// Those of what is never an isolate's own.
+pub const SHARED_SCOPES: &[(&str, &str)] = &[
+    ("", "all regions (by default)"),
+    ("region", scope(Some(Scope::Region))),
+    ("global", scope(Some(Scope::Global))),
+];
+/// The choices of how a budget is shared.
+pub const SHARING: &[(&str, &str)] = &[
+    (
+        "weighted_fair_escrow",
+        sharing(Some(Sharing::WeightedFairEscrow)),
+    ),
+    ("fair_share", sharing(Some(Sharing::FairShare))),
+    (
+        "weighted_fair_share",
+        sharing(Some(Sharing::WeightedFairShare)),
+    ),
+    ("first_come", sharing(Some(Sharing::FirstCome))),
+    ("static_partition", sharing(Some(Sharing::StaticPartition))),
+];
+
+/// What an entry of the document says, `sharing` or `scope`, in the same words; as it stands where it is none of them.
+///
+/// ```
+/// use serde_json::json;
+/// use weir_console::features::policy::model::words::said;
+/// let entry = json!({ "sharing": "first_come", "scope": "global" });
+/// assert_eq!((said(&entry, "sharing"), said(&entry, "scope")), ("first come, first served".into(), "all regions".into()));
+/// ```
+pub fn said(entry: &Value, name: &str) -> String {
+    let Some(value) = entry.get(name).filter(|value| !value.is_null()) else {
+        return String::new();
+    };
+    let known = match name {
+        "sharing" => json::from_value::<Sharing>(value)
+            .ok()
+            .map(|one| sharing(Some(one))),
+        "scope" => json::from_value::<Scope>(value)
+            .ok()
+            .map(|one| scope(Some(one))),
+        _ => None,
+    };
+    known.map_or_else(
+        || value.as_str().unwrap_or_default().to_owned(),
+        str::to_owned,
+    )
+}
+
+/// What a value of a list is called there; as it stands where the list does not have it.
+///
+/// ```
+/// use serde_json::json;
+/// use weir_console::features::policy::model::words::called;
+/// let all = [("paced", "paced: released evenly over the window")];
+/// assert_eq!(called(&all, &json!("paced")), all[0].1);
+/// assert_eq!(called(&all, &json!(5)), "5");
+/// ```
+pub fn called(all: &[(&str, &str)], value: &Value) -> String {
+    let known = all.iter().find(|(name, _)| value.as_str() == Some(*name));
+    known.map_or_else(
+        || crate::difference::shown(Some(value)),
+        |(_, label)| (*label).to_owned(),
+    )
+}
+
 /// What becomes of guarantees that are not used.
-pub fn reserve(reserve: Option<Reserve>) -> &'static str {
+pub const fn reserve(reserve: Option<Reserve>) -> &'static str {
     match reserve {
         Some(Reserve::Pinned) => "pinned: kept until the window ends",
         Some(Reserve::Paced) => "paced: released evenly over the window",
@@ -39,7 +112,7 @@ pub fn reserve(reserve: Option<Reserve>) -> &'static str {
 }
 
 /// What regions do while the coordinator is out of reach.
-pub fn outage(outage: Option<Outage>) -> &'static str {
+pub const fn outage(outage: Option<Outage>) -> &'static str {
     match outage {
         Some(Outage::FailClosed) => "fail closed: use the units at hand, then deny",
         Some(Outage::RegionalOnly) => "regional only: spend slices lent in advance, too",
