@@ -1,5 +1,6 @@
 //! The policy as it is edited: a draft with its faults, its forms, what it would change, and what it would meet.
 
+pub mod checks;
 pub mod dimensions;
 pub mod draft;
 pub mod entries;
@@ -12,5 +13,6 @@ pub mod routes;
 pub mod section;
 pub mod tenant_tree;
 pub mod tier_rules;
+pub mod unrouted;
 pub mod validate;
 pub mod words;

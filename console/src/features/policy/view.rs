@@ -10,6 +10,7 @@ pub mod json_part;
 pub mod page;
 pub mod reset_form;
 pub mod review;
+pub mod route_checks;
 pub mod routes;
 pub mod section_nav;
 pub mod section_view;

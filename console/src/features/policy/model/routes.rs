@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use weir_shared::name::label;
 
+use super::checks::CheckLine;
 use super::draft::PolicyDraft;
 use super::entries::Fate;
 use super::fields::{Field, Kind, SHADOW, field};
@@ -126,7 +127,18 @@ pub fn is_same(draft: &PolicyDraft, pointer: &str) -> bool {
         return false;
     };
     let named = |route: &Value| text(route, "/name").to_owned();
-    !pointer.starts_with("/routes/") || draft.at(pointer).map(named) == Some(named(before))
+    if !pointer.starts_with("/routes/") {
+        return true;
+    }
+    let steps: Vec<&str> = pointer.split('/').collect();
+    // A check is known by what it charges.
+    let [_, routes, index, "checks", place, ..] = steps[..] else {
+        return draft.at(pointer).map(named) == Some(named(before));
+    };
+    let route = format!("/{routes}/{index}");
+    let check = format!("{route}/checks/{place}");
+    let rule = |check: &Value| CheckLine::of(check).rule();
+    is_same(draft, &route) && draft.at(&check).map(rule) == draft.base_at(&check).map(rule)
 }
 
 /// The fields of a route that have a control. All others are edited as JSON.
@@ -278,6 +290,18 @@ mod tests {
         // The ends of the list.
         assert_eq!(earlier(&draft, 0), *draft.at(ROUTES).unwrap());
         assert_eq!(removed(&draft, 7), *draft.at(ROUTES).unwrap());
+    }
+
+    #[test]
+    fn a_check_is_known_by_what_it_charges() {
+        let mut draft = draft();
+        let check = "/routes/0/checks/0";
+        assert!(is_same(&draft, check));
+        draft.put(&format!("{check}/cost"), Some(json!(5)));
+        assert!(is_same(&draft, check));
+        draft.put(check, Some(json!({ "meter": "bytes" })));
+        assert!(!is_same(&draft, check));
+        assert!(!is_same(&draft, "/routes/0/checks/1"), "there was none");
     }
 
     #[test]

@@ -167,11 +167,6 @@ impl Section {
         match self {
             Self::Routes => &[
                 JsonPart {
-                    pointer: "/unrouted",
-                    label: "Requests without a route",
-                    hint: "\"refuse\", or an origin.",
-                },
-                JsonPart {
                     pointer: "/api_keys",
                     label: "API keys",
                     hint: "Tenants by the SHA-256 of their key, in hexadecimal.",

@@ -8,6 +8,7 @@ use super::editor::Editor;
 use super::entry_form::fields_form;
 use super::entry_list::line;
 use super::json_part::JsonPart;
+use super::route_checks::RouteChecks;
 use crate::components::field::TextField;
 use crate::context::Console;
 use crate::features::policy::model::routes::{
@@ -78,8 +79,8 @@ fn OneRoute(index: usize) -> impl IntoView {
         <section class="entry" aria-label=format!("route {}", index + 1)>
             <h3>{format!("Route {}", index + 1)}</h3>
             {form}
-            <JsonPart pointer=checks label="Checks" hint="What a request is charged to, all or nothing: budgets, limits, meters, guards and overload resources, each with its key and its cost."/>
-            <JsonPart pointer=whole label="The whole route" hint="Also what has no field above: other sources of the tenant, headers and limits of the origin, fallback origins."/>
+            <RouteChecks pointer=checks/>
+            <JsonPart pointer=whole label="The whole route" hint="Also what has no field above: other sources of the tenant, costs that are found in a request or its answer, headers and limits of the origin, fallback origins."/>
         </section>
     }
 }

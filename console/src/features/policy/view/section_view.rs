@@ -8,6 +8,7 @@ use super::entry_form::EntryForm;
 use super::entry_list::EntryList;
 use super::json_part::JsonPart;
 use super::reset_form::ResetSection;
+use super::route_checks::Unrouted;
 use super::routes::Routes;
 use super::tenant_tree::TenantTree;
 use super::tier_rules::TierRules;
@@ -52,7 +53,7 @@ pub fn SectionView(
     let own = match section {
         Section::Tenants => view! { <TenantTree/> }.into_any(),
         Section::Tiers => view! { <TierRules/> }.into_any(),
-        Section::Routes => view! { <Routes open=name/> }.into_any(),
+        Section::Routes => view! { <Routes open=name/><Unrouted/> }.into_any(),
         Section::Reset => view! { <ResetSection/> }.into_any(),
         _ => ().into_any(),
     };
