@@ -1,6 +1,7 @@
 //! The policy as it is edited: a draft with its faults, its forms, what it would change, and what it would meet.
 
 pub mod checks;
+pub mod descriptors;
 pub mod dimensions;
 pub mod draft;
 pub mod entries;

@@ -2,6 +2,7 @@
 
 pub mod bar;
 pub mod conflict;
+pub mod descriptors;
 pub mod draft_field;
 pub mod editor;
 pub mod entry_form;

@@ -5,10 +5,10 @@ use weir_shared::limits::JSON_INTEGER_MAX;
 use weir_shared::policy::budget::Budget;
 use weir_shared::wire::policy::{BudgetBody, Outage, Reserve};
 
-use super::dimensions;
 use super::known::Known;
 use super::section::Section;
 use super::words::{self, SCOPES, SHARED_SCOPES, SHARING};
+use super::{descriptors, dimensions};
 
 /// What a field takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +34,8 @@ pub enum Kind {
     /// The limits of a composite limit. They decide which form this is: the field stays in the document while it is empty, as an
     /// empty text.
     Dimensions,
+    /// The entries of a descriptor: `path = /big, tenant`.
+    Entries,
 }
 
 /// One field of a form.
@@ -331,6 +333,9 @@ pub fn control(kind: Kind, value: Option<&Value>) -> String {
         (Kind::Dimensions, Some(value @ Value::Array(_))) => {
             dimensions::text(value).unwrap_or_else(|| value.to_string())
         }
+        (Kind::Entries, Some(value @ Value::Array(_))) => {
+            descriptors::text(value).unwrap_or_else(|| value.to_string())
+        }
         (Kind::Duration, Some(value)) if value.as_u64().is_some() => {
             crate::format::length(value.as_u64().unwrap_or_default())
         }
@@ -363,10 +368,11 @@ pub fn typed(kind: Kind, text: &str) -> Option<Value> {
             let names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
             (!names.is_empty()).then(|| Value::from(names))?
         }
-        Kind::Dimensions if text.starts_with('[') => {
+        Kind::Dimensions | Kind::Entries if text.starts_with('[') => {
             weir_shared::json::from_str(text).unwrap_or_else(|_| as_text())
         }
         Kind::Dimensions => dimensions::parse(text).unwrap_or_else(as_text),
+        Kind::Entries => descriptors::parse(text).unwrap_or_else(as_text),
     };
     (!value.is_null()).then_some(value)
 }
@@ -400,6 +406,7 @@ pub fn expected(kind: Kind) -> &'static str {
         Kind::Flag(_) => "yes or no",
         Kind::Text => "enter a text",
         Kind::Names => "enter names with commas between them",
+        Kind::Entries => "enter keys with or without values, such as path = /big, tenant",
         Kind::Dimensions => "enter names of limits, such as ip = per_ip * 2, resets",
     }
 }
@@ -414,7 +421,8 @@ pub fn unit(kind: Kind) -> &'static str {
         | Kind::Flag(_)
         | Kind::Text
         | Kind::Names
-        | Kind::Dimensions => "",
+        | Kind::Dimensions
+        | Kind::Entries => "",
     }
 }
 

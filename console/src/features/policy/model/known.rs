@@ -11,6 +11,8 @@ pub enum Known {
     Regions,
     /// Its tiers.
     Tiers,
+    /// Its budgets.
+    Budgets,
 }
 
 impl Known {
@@ -23,8 +25,13 @@ impl Known {
                 let regions = regions.into_iter().flatten();
                 regions.filter_map(Value::as_str).map(owned).collect()
             }
-            Self::Tiers => {
-                let tiers = document.get("tiers").and_then(Value::as_object);
+            Self::Tiers | Self::Budgets => {
+                let section = if self == Self::Tiers {
+                    "tiers"
+                } else {
+                    "budgets"
+                };
+                let tiers = document.get(section).and_then(Value::as_object);
                 tiers
                     .into_iter()
                     .flat_map(|tiers| tiers.keys().cloned())
@@ -39,6 +46,7 @@ impl Known {
         let empty = match self {
             Self::Regions => "the first region (by default)",
             Self::Tiers => "none: they are refused (by default)",
+            Self::Budgets => "choose a budget",
         };
         let mut options = vec![(String::new(), empty.to_owned())];
         let names = self.names(document);
@@ -46,7 +54,7 @@ impl Known {
         options.extend(names.into_iter().map(|name| {
             let label = match self {
                 Self::Regions => in_full(&name),
-                Self::Tiers => name.clone(),
+                Self::Tiers | Self::Budgets => name.clone(),
             };
             (name, label)
         }));

@@ -127,10 +127,16 @@ pub fn is_same(draft: &PolicyDraft, pointer: &str) -> bool {
         return false;
     };
     let named = |route: &Value| text(route, "/name").to_owned();
+    let steps: Vec<&str> = pointer.split('/').collect();
+    // Rules of descriptors have no names: where there are more or fewer of a domain, they may have moved.
+    if let [_, "descriptors", domain, _] = steps[..] {
+        let list = format!("/descriptors/{domain}");
+        let rules = |list: &Value| list.as_array().map(Vec::len);
+        return draft.at(&list).and_then(rules) == draft.base_at(&list).and_then(rules);
+    }
     if !pointer.starts_with("/routes/") {
         return true;
     }
-    let steps: Vec<&str> = pointer.split('/').collect();
     // A check is known by what it charges.
     let [_, routes, index, "checks", place, ..] = steps[..] else {
         return draft.at(pointer).map(named) == Some(named(before));

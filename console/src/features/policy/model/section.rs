@@ -165,18 +165,11 @@ impl Section {
     /// The parts of the document that the section edits as JSON.
     pub fn json(self) -> &'static [JsonPart] {
         match self {
-            Self::Routes => &[
-                JsonPart {
-                    pointer: "/api_keys",
-                    label: "API keys",
-                    hint: "Tenants by the SHA-256 of their key, in hexadecimal.",
-                },
-                JsonPart {
-                    pointer: "/descriptors",
-                    label: "Descriptors",
-                    hint: "By domain, what Envoy's descriptors charge: entries, tenant or tenant_from, budget, cost.",
-                },
-            ],
+            Self::Routes => &[JsonPart {
+                pointer: "/api_keys",
+                label: "API keys",
+                hint: "Tenants by the SHA-256 of their key, in hexadecimal.",
+            }],
             Self::Document => &[JsonPart {
                 pointer: "",
                 label: "Policy document",

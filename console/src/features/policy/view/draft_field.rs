@@ -139,7 +139,7 @@ fn text(editor: Editor, field: Field, parent: String, pointer: String, kind: Kin
             });
             view! { <SelectField label=field.label name=field.name value options error hint=field.hint/> }.into_any()
         }
-        Kind::Text | Kind::Names | Kind::Dimensions => {
+        Kind::Text | Kind::Names | Kind::Dimensions | Kind::Entries => {
             view! { <TextField label=field.label name=field.name value error hint=field.hint/> }
                 .into_any()
         }

@@ -2,6 +2,7 @@
 
 use leptos::prelude::*;
 
+use super::descriptors::Descriptors;
 use super::draft_field::DraftField;
 use super::editor::Editor;
 use super::entry_form::EntryForm;
@@ -53,7 +54,7 @@ pub fn SectionView(
     let own = match section {
         Section::Tenants => view! { <TenantTree/> }.into_any(),
         Section::Tiers => view! { <TierRules/> }.into_any(),
-        Section::Routes => view! { <Routes open=name/><Unrouted/> }.into_any(),
+        Section::Routes => view! { <Routes open=name/><Unrouted/><Descriptors/> }.into_any(),
         Section::Reset => view! { <ResetSection/> }.into_any(),
         _ => ().into_any(),
     };
