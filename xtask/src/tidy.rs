@@ -1,5 +1,6 @@
 //! Rules about the text of the repository that no compiler checks.
 
+mod circles;
 mod links;
 mod order;
 mod rooms;
@@ -92,7 +93,10 @@ pub(crate) fn run() -> Result<()> {
     let files = texts
         .iter()
         .map(|(path, text)| (path.as_str(), text.as_str()));
-    offences.extend(Pages::of(files).check());
+    offences.extend(Pages::of(files.clone()).check());
+    for room in circles::ROOMS {
+        offences.extend(circles::check(room, files.clone()));
+    }
     if !offences.is_empty() {
         bail!(
             "{} lines break a rule:\n{}",

@@ -18,14 +18,20 @@ const PARTS: [(&str, &str); 9] = [
     ),
     ("Sharing", include_str!("../../core/src/limits/sharing.rs")),
     ("Keys", include_str!("../../core/src/limits/keys.rs")),
-    ("Overload", include_str!("../../core/src/limits/overload.rs")),
+    (
+        "Overload",
+        include_str!("../../core/src/limits/overload.rs"),
+    ),
     ("Gateway", include_str!("../../core/src/limits/gateway.rs")),
     (
         "Counters and records",
         include_str!("../../core/src/limits/accounting.rs"),
     ),
     ("Agents", include_str!("../../core/src/limits/agent.rs")),
-    ("Operators", include_str!("../../core/src/limits/operator.rs")),
+    (
+        "Operators",
+        include_str!("../../core/src/limits/operator.rs"),
+    ),
     ("Traces", include_str!("../../core/src/limits/trace.rs")),
 ];
 
