@@ -231,6 +231,15 @@ pub const IDLE_REFRESH_MS_MAX: u64 = 150;
 /// The deadline of an operator's call, which may fan out to every region.
 pub const OPERATOR_CALL_MS_MAX: u64 = 3_000;
 
+/// After how long without a word a settlement under way is begun again by whoever asks for it next: longer than anything
+/// that it waits for, which is a call to the coordinator and two to isolates' escrows behind it, and a second for a busy
+/// machine.
+pub const SETTLEMENT_SILENT_MS_MAX: u64 = COORDINATOR_CALL_MS_MAX + 2 * CALL_MS_MAX + 1_000;
+
+/// Settlements of one region that wait for units at a time: one more is refused, and asked for again. A burst of a thousand
+/// reservations that all used more is served; what is remembered of them is below 2 MB.
+pub const SETTLEMENTS_WAITING_MAX: usize = 1_000;
+
 /// How long a region goes without asking the registry for a newer policy. If the push of a saved change was lost, the
 /// change is in force after at most this time.
 pub const POLICY_POLL_MS: u64 = 5_000;

@@ -1,11 +1,13 @@
 //! Settlements of a region: what a reservation did not use goes back into its pools, or more is charged, once.
 //!
 //! That it was settled, what goes back into each pool and what it comes to for the accounts are rows of one write. Who asks
-//! again, or meanwhile, is told what the first settlement came to.
+//! again, or meanwhile, is told what the first settlement came to. Nothing is given back twice. Units that were lent beyond
+//! the reservation are lost until their window ends where nobody hears of them: their runner is gone, or all dies before the
+//! write.
 
 use std::mem;
 
-use weir_core::limits::{OPERATOR_CALL_MS_MAX, PURGE_MS};
+use weir_core::limits::{PURGE_MS, SETTLEMENT_SILENT_MS_MAX, SETTLEMENTS_WAITING_MAX};
 use weir_core::ordered::OrderedMap;
 use weir_core::units::{EpochMs, OpId, WindowLabel};
 use weir_limiting::settlement::{PoolChange, SettleBody, SettleReply};
@@ -226,7 +228,6 @@ impl<C: Clone + Ord, R> SettlementNode<C, R> {
         now: EpochMs,
     ) -> Effects<C, R> {
         let same = |(_, run): &(&C, &mut Run<C, R>)| run.body.op == body.op;
-        let mut joined = Vec::new();
         let mut effects = Vec::new();
         if let Some((first, run)) = self.runs.iter_mut().find(same) {
             if !run.is_lost(now) {
@@ -234,26 +235,18 @@ impl<C: Clone + Ord, R> SettlementNode<C, R> {
                 return Vec::new();
             }
             let first = first.clone();
-            if let Some(mut lost) = self.runs.remove(&first) {
-                lost.undo(&mut effects);
-                joined.append(&mut lost.joined);
-                joined.push(first);
+            if let Some(lost) = self.runs.remove(&first) {
+                let again = lost.again(first, now, &mut effects);
+                effects.push(Effect::Load(again.body.op));
+                self.runs.insert(caller.clone(), again);
+                return effects;
             }
         }
+        if self.runs.len() >= SETTLEMENTS_WAITING_MAX {
+            return vec![Effect::Fail(caller.clone())];
+        }
         effects.push(Effect::Load(body.op));
-        let run = Run {
-            body,
-            facts,
-            heard_at: now,
-            stage: Stage::Loading,
-            joined,
-            debts: Vec::new(),
-            returned: Vec::new(),
-            rows: Vec::new(),
-            unwritten: Vec::new(),
-            ahead: Vec::new(),
-        };
-        self.runs.insert(caller.clone(), run);
+        self.runs.insert(caller.clone(), Run::new(body, facts, now));
         effects
     }
 
@@ -312,10 +305,36 @@ impl<C: Clone + Ord, R> SettlementNode<C, R> {
 }
 
 impl<C: Clone, R> Run<C, R> {
+    fn new(body: Box<SettleBody>, facts: Facts, now: EpochMs) -> Self {
+        Self {
+            body,
+            facts,
+            heard_at: now,
+            stage: Stage::Loading,
+            joined: Vec::new(),
+            debts: Vec::new(),
+            returned: Vec::new(),
+            rows: Vec::new(),
+            unwritten: Vec::new(),
+            ahead: Vec::new(),
+        }
+    }
+
+    /// The same once more, after `first` was ended: what was charged and heard of is not charged again.
+    fn again(mut self, first: C, now: EpochMs, effects: &mut Effects<C, R>) -> Self {
+        self.undo(effects);
+        self.joined.push(first);
+        Self {
+            joined: self.joined,
+            debts: self.debts,
+            ..Self::new(self.body, self.facts, now)
+        }
+    }
+
     /// Whether it never ends: what ran it was ended, as nothing was heard of it for longer than anything takes that it
     /// waits for.
     fn is_lost(&self, now: EpochMs) -> bool {
-        now.since(self.heard_at) > OPERATOR_CALL_MS_MAX
+        now.since(self.heard_at) > SETTLEMENT_SILENT_MS_MAX
     }
 
     fn refunded(&mut self, refund: Option<Refund<R>>) {

@@ -14,6 +14,7 @@ use weir_shared::node::{Refund, Spent, escrow, pool};
 use weir_shared::units::{HolderId, Incarnation, OpId, Sequence};
 use weir_shared::wire::exchange::{ExchangeAnswer, ExchangeBody, RankBody, VERSION, Want};
 use weir_shared::wire::stored::{StoredSettlement, read_row};
+use worker::console_error;
 
 use super::nodes::Caller;
 use super::policy::Loaded;
@@ -102,8 +103,11 @@ impl Core {
                     }
                 },
                 unanswered => {
-                    let done = self.do_unanswered(unanswered, loaded);
-                    failed = failed.or(done.err());
+                    if let Err(refused) = self.do_unanswered(unanswered, loaded) {
+                        // Whoever is answered all the same does not tell it.
+                        console_error!("settlement: {}", refused.0);
+                        failed = failed.or(Some(refused));
+                    }
                     continue;
                 }
             };

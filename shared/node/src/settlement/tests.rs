@@ -227,7 +227,7 @@ fn one_whose_runner_is_gone_is_begun_again_and_its_late_words_change_nothing() {
     let pools = [change("tokens", 0, 5)];
     let _load = node.step(&FIRST, settle(9, &pools), NOW);
     let _lend = node.step(&FIRST, Event::Loaded(None), NOW);
-    let late = NOW.plus(OPERATOR_CALL_MS_MAX + 1);
+    let late = NOW.plus(SETTLEMENT_SILENT_MS_MAX + 1);
     let again = node.step(&SECOND, settle(9, &pools), late);
     assert_eq!(again, [Effect::Load(OpId(9))]);
     assert_eq!(node.step(&FIRST, lent(5), late), []);
@@ -241,15 +241,66 @@ fn one_whose_runner_is_gone_is_begun_again_and_its_late_words_change_nothing() {
 }
 
 #[test]
+fn what_was_charged_before_the_runner_was_gone_is_not_charged_again() {
+    let mut node = node();
+    let pools = [
+        change("tokens", 0, 5),
+        change("bytes", 0, 6),
+        change("rows", 2, 0),
+    ];
+    let _load = node.step(&FIRST, settle(9, &pools), NOW);
+    let _lend = node.step(&FIRST, Event::Loaded(None), NOW);
+    let next = node.step(&FIRST, lent(5), NOW);
+    assert_eq!(next, [Effect::Lend(change("bytes", 0, 6))]);
+    let late = NOW.plus(SETTLEMENT_SILENT_MS_MAX + 1);
+    let _load = node.step(&SECOND, settle(9, &pools), late);
+    let lend = node.step(&SECOND, Event::Loaded(None), late);
+    assert!(
+        lend.ends_with(&[Effect::Lend(change("bytes", 0, 6))]),
+        "{lend:?}"
+    );
+    let refund = node.step(&SECOND, lent(6), late);
+    assert_eq!(refund, [Effect::Refund(change("rows", 2, 0))]);
+    let _persist = node.step(&SECOND, taken(2, Some("row")), late);
+    let done = node.step(&SECOND, Event::Persisted, late);
+    let both = [FIRST, SECOND].map(|caller| Effect::Reply(caller, reply(&[0, 0, 2], &[5, 6, 0])));
+    for one in both {
+        assert!(done.contains(&one), "{done:?}");
+    }
+}
+
+#[test]
+fn beyond_the_bound_a_settlement_fails_and_those_under_way_go_on() {
+    let settled = SettledNode::new("weur", 0, Cursors::default());
+    let mut node: SettlementNode<usize, &str> = SettlementNode::new("weur", settled);
+    let pools = [change("tokens", 0, 5)];
+    for caller in 0..SETTLEMENTS_WAITING_MAX {
+        let op = OpId(caller as u64);
+        assert_eq!(
+            node.step(&caller, settle(op.0, &pools), NOW),
+            [Effect::Load(op)]
+        );
+    }
+    let more = SETTLEMENTS_WAITING_MAX;
+    assert_eq!(
+        node.step(&more, settle(1 << 40, &pools), NOW),
+        [Effect::Fail(more)]
+    );
+    // One of the same reservation joins.
+    assert_eq!(node.step(&more, settle(0, &pools), NOW), []);
+    assert_eq!(node.step(&0, Event::Loaded(None), NOW).len(), 1);
+}
+
+#[test]
 fn one_that_is_heard_of_is_under_way_however_long_it_takes() {
     let mut node = node();
     let pools = [change("tokens", 0, 5), change("bytes", 0, 5)];
     let _load = node.step(&FIRST, settle(9, &pools), NOW);
     let _lend = node.step(&FIRST, Event::Loaded(None), NOW);
-    let heard = NOW.plus(OPERATOR_CALL_MS_MAX);
+    let heard = NOW.plus(SETTLEMENT_SILENT_MS_MAX);
     let next = node.step(&FIRST, lent(5), heard);
     assert_eq!(next, [Effect::Lend(change("bytes", 0, 5))]);
-    let late = heard.plus(OPERATOR_CALL_MS_MAX);
+    let late = heard.plus(SETTLEMENT_SILENT_MS_MAX);
     assert_eq!(node.step(&SECOND, settle(9, &pools), late), []);
 }
 
