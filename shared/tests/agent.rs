@@ -13,7 +13,7 @@ use weir_shared::wire::by_name::ByName;
 use weir_shared::wire::count::Count;
 use weir_shared::wire::exchange::{ExchangeAnswer, RankBody, Refusal, Terms, Want};
 use weir_shared::wire::saved_policy::SavedPolicy;
-use weir_shared::wire::windows::{HeldPart, TenantPart, WindowPart};
+use weir_shared::wire::windows::{BranchPart, HeldPart, TenantPart, WindowPart};
 
 use crate::descriptors::described;
 use crate::document::policy;
@@ -361,6 +361,98 @@ fn counters_are_those_of_budgets_and_of_tenants_that_there_can_be() {
         (told.usage, told.telemetry),
         (FrameBody::default().usage, FrameBody::default().telemetry)
     );
+}
+
+/// What an agent tells of a window of `tokens` in which these tenants asked, as the deployment takes it.
+fn window(said: WindowPart) -> WindowPart {
+    let body = FrameBody {
+        windows: OrderedMap::from([(
+            "tokens".to_owned(),
+            OrderedMap::from([(WindowLabel(4), said)]),
+        )]),
+        ..frame()
+    };
+    let said = AgentContactBody {
+        frame: Some(body),
+        ..contact()
+    };
+    let told = admit(said).unwrap().contact.frame.unwrap();
+    told.windows["tokens"][&WindowLabel(4)].clone()
+}
+
+#[test]
+fn what_a_window_guarantees_is_the_policys_word() {
+    let counted = TenantPart {
+        admitted: Count(3),
+        denied: Count(4),
+        would_deny: Count(5),
+        ..TenantPart::default()
+    };
+    let greedy = TenantPart {
+        weight_micros: 9_000_000_000_000_000,
+        floor: 9_000_000_000_000_000,
+        floor_by_name: true,
+        ceiling: Some(1),
+        ..counted
+    };
+    let branch = |parent: &str| BranchPart {
+        parent: Some(parent.to_owned()),
+        weight_micros: 9_000_000_000_000_000,
+        floor: 9_000_000_000_000_000,
+        floor_by_name: true,
+        ceiling: Some(1),
+        floors: 9_000_000_000_000_000,
+    };
+    let names = ["acme/web/ann", "stranger", OTHERS];
+    let part = |one| WindowPart {
+        limit: 100,
+        ends_at: NOW,
+        tenants: names.map(|name| (name.to_owned(), one)).into(),
+        lapsed: Count(2),
+        ..WindowPart::default()
+    };
+    let forged = WindowPart {
+        limit: 9_000_000_000_000_000,
+        tree: ["acme", "acme/web", "acme/web/ann", "heavy"]
+            .map(|name| (name.to_owned(), branch("gold:late")))
+            .into(),
+        floors: 9_000_000_000_000_000,
+        unknown_weight_max: Some(9_000_000_000_000_000),
+        ..part(greedy)
+    };
+    let told = window(forged);
+    // An agent of an earlier version claims less, and says nothing of who is above whom.
+    assert_eq!(window(part(counted)), told);
+    let own = |weight_micros, known, ceiling| TenantPart {
+        weight_micros,
+        known,
+        ceiling,
+        ..counted
+    };
+    let tenants = [
+        own(500_000, true, None),
+        own(1_000_000, false, Some(40)),
+        own(1_000_000, false, Some(40)),
+    ];
+    let above = |parent: Option<&str>, weight_micros, ceiling| BranchPart {
+        parent: parent.map(str::to_owned),
+        weight_micros,
+        ceiling,
+        ..BranchPart::default()
+    };
+    let expected = WindowPart {
+        tenants: names.map(str::to_owned).into_iter().zip(tenants).collect(),
+        tree: [
+            ("acme", above(None, 6_000_000, None)),
+            ("acme/web", above(Some("acme"), 1_000_000, Some(40))),
+            ("acme/web/ann", above(Some("acme/web"), 0, None)),
+        ]
+        .map(|(name, branch)| (name.to_owned(), branch))
+        .into(),
+        unknown_weight_max: Some(3_250_000),
+        ..part(counted)
+    };
+    assert_eq!(told, expected);
 }
 
 fn tally() -> Tally {

@@ -48,6 +48,20 @@ pub struct WindowClaim<'a> {
     pub unknown_weight_max: Option<u64>,
 }
 
+impl WindowClaim<'_> {
+    /// What the part of the tenant itself says of it, without anything counted.
+    #[must_use]
+    pub fn of_tenant(&self) -> TenantPart {
+        TenantPart {
+            weight_micros: self.weight_micros,
+            floor: self.floor,
+            floor_by_name: self.floor_by_name,
+            ceiling: self.ceiling,
+            ..TenantPart::default()
+        }
+    }
+}
+
 /// What a tenant above others claims of a window of a budget.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct AboveInWindow<'a> {
@@ -103,10 +117,6 @@ impl Pending {
             (CountedAs::Denied, Entry::Shadow) => CountedAs::WouldDeny,
             (outcome, _) => outcome,
         };
-        let mut part = TenantPart {
-            known: decided.known,
-            ..TenantPart::default()
-        };
         let mut held = None;
         let mut units = decided.units;
         if let (CountedAs::Admitted, Entry::Reservation { until }) = (outcome, entry) {
@@ -123,10 +133,10 @@ impl Pending {
         let Some(window) = window else {
             return;
         };
-        let claim = &window.claim;
-        part.weight_micros = claim.weight_micros;
-        (part.floor, part.ceiling) = (claim.floor, claim.ceiling);
-        part.floor_by_name = claim.floor_by_name;
+        let mut part = TenantPart {
+            known: decided.known,
+            ..window.claim.of_tenant()
+        };
         match outcome {
             CountedAs::Admitted => part.admitted += units,
             CountedAs::Denied => part.denied += units,
@@ -323,8 +333,9 @@ impl Room {
     }
 }
 
-/// Takes where a tenant stands, and what those above it claim. All of them are named by the policy.
-fn claim(part: &mut WindowPart, tenant: &str, claim: &WindowClaim<'_>) {
+/// Takes where a tenant stands, and what those above it claim. All of them are named by the policy. What the tenant
+/// claims for itself is in [`WindowClaim::of_tenant`].
+pub fn claim(part: &mut WindowPart, tenant: &str, claim: &WindowClaim<'_>) {
     part.floors = part.floors.max(claim.floors);
     part.unknown_weight_max = part.unknown_weight_max.max(claim.unknown_weight_max);
     let mut below = tenant;

@@ -2,23 +2,25 @@
 //! deployment's own policy says, and it speaks for itself alone.
 
 use sha2::{Digest, Sha256};
+use weir_accounting::pending::claim;
 use weir_core::invalid::{Fault, Invalid};
 use weir_core::json;
 use weir_core::limits::{EXCHANGES_PER_CONTACT_MAX, JSON_INTEGER_MAX};
 use weir_core::name::tenant_name;
 use weir_core::units::{EpochMs, HolderId, Revision};
-use weir_fairness::ask::Claimant;
+use weir_fairness::ask::{Claimant, Party};
+use weir_federation::party::window_claim;
 use weir_federation::pool_name::is_budget;
 use weir_policy::{Policy, count};
 use weir_wire::accounting::{ANONYMOUS, FrameBody, OTHERS, TenantCounters};
 use weir_wire::agent::{AgentContactBody, AgentContactReply};
 use weir_wire::exchange::{
-    ExchangeAnswer, ExchangeBody, RankBody, Refusal, VERSION, version_accepted,
+    ExchangeAnswer, ExchangeBody, RankBody, Refusal, Terms, VERSION, version_accepted,
 };
 use weir_wire::policy::PolicyDocument;
 use weir_wire::route::UnroutedBody;
 use weir_wire::saved_policy::SavedPolicy;
-use weir_wire::windows::WindowPart;
+use weir_wire::windows::{TenantPart, WindowPart};
 
 use crate::{ContactBody, ContactReply};
 
@@ -166,8 +168,14 @@ impl Speaker<'_> {
         let counters = counters.collect();
         let mut windows = frame.windows;
         windows.retain(|budget, _| has(budget));
-        let parts = windows.values_mut().flat_map(|labels| labels.values_mut());
-        parts.for_each(|part| self.restrict(part));
+        for (budget, labels) in &mut windows {
+            let terms = self
+                .policy
+                .budget_terms(budget, self.region, self.revision, self.now);
+            for part in labels.values_mut() {
+                *part = self.window(std::mem::take(part), budget, terms.as_ref());
+            }
+        }
         FrameBody {
             sender: holder,
             counters,
@@ -181,18 +189,39 @@ impl Speaker<'_> {
         }
     }
 
-    fn restrict(&self, part: &mut WindowPart) {
-        part.region = None;
-        part.reservations.clear();
-        part.unaccounted = Default::default();
-        part.tenants.retain(|tenant, _| is_counted(tenant));
-        let named = |tenant: &str| self.policy.tiers.named(tenant).is_some();
-        part.tree
-            .retain(|tenant, branch| named(tenant) && branch.parent.as_deref().is_none_or(named));
-        for (tenant, part) in &mut part.tenants {
-            part.known = self.policy.tiers.named(tenant).is_some();
-            part.refunded = Default::default();
-            part.beyond = Default::default();
+    /// What was counted of a window, by the policy's own terms and claims; none where it lends nothing here.
+    fn window(&self, said: WindowPart, budget: &str, terms: Option<&Terms>) -> WindowPart {
+        let mut part = WindowPart {
+            limit: terms.map_or(0, |terms| terms.limit),
+            ends_at: said.ends_at,
+            lapsed: said.lapsed,
+            ..WindowPart::default()
+        };
+        let tenants = said.tenants.into_iter();
+        for (tenant, counted) in tenants.filter(|(tenant, _)| is_counted(tenant)) {
+            let party = terms.and_then(|terms| Some((self.party(&tenant, budget, terms)?, terms)));
+            let claims = party
+                .as_ref()
+                .map(|(party, terms)| window_claim(party, terms))
+                .unwrap_or_default();
+            claim(&mut part, &tenant, &claims);
+            let one = TenantPart {
+                known: self.policy.tiers.named(&tenant).is_some(),
+                admitted: counted.admitted,
+                denied: counted.denied,
+                would_deny: counted.would_deny,
+                ..claims.of_tenant()
+            };
+            part.tenants.insert(tenant, one);
+        }
+        part
+    }
+
+    /// Who a tenant is to a budget; `None` for one that the policy refuses.
+    fn party(&self, tenant: &str, budget: &str, terms: &Terms) -> Option<Party> {
+        match terms.sharing {
+            Some(_) => self.claimant(tenant, budget).map(Party::Tenant),
+            None => Some(Party::Everyone),
         }
     }
 }
