@@ -1,6 +1,8 @@
 //! What was counted and is not in a frame yet.
 
-use weir_core::limits::{FRAME_NAMES_MAX, FRAME_SAMPLES_MAX, FRAME_TENANTS_MAX, FRAME_WINDOWS_MAX};
+use weir_core::limits::{
+    FRAME_NAMES_MAX, FRAME_SAMPLES_MAX, FRAME_TENANTS_MAX, FRAME_WINDOWS_MAX, TENANT_DEPTH_MAX,
+};
 use weir_core::ordered::OrderedMap;
 use weir_core::units::{EpochMs, WindowLabel};
 use weir_wire::accounting::counters::slot_of;
@@ -270,18 +272,18 @@ impl Pending {
             };
             let mut taken = WindowPart {
                 tenants: OrderedMap::new(),
+                tree: OrderedMap::new(),
                 ..part.clone()
             };
             let mut whole = room.take(0);
             while whole && let Some(tenant) = part.tenants.first_entry() {
-                whole = room.take(1);
+                let line = untold(&part.tree, &taken.tree, tenant.key());
+                whole = room.take(1 + line.len());
                 if whole {
                     let (tenant, one) = tenant.remove_entry();
                     taken.tenants.insert(tenant, one);
+                    taken.tree.extend(line);
                 }
-            }
-            if !part.tenants.is_empty() {
-                taken.tree = branches(&part.tree, taken.tenants.keys());
             }
             if !whole {
                 if taken.tenants.is_empty() {
@@ -357,21 +359,21 @@ pub fn claim(part: &mut WindowPart, tenant: &str, claim: &WindowClaim<'_>) {
     }
 }
 
-/// What a tree says of these tenants and of those above them.
-fn branches<'a>(
-    tree: &'a OrderedMap<String, BranchPart>,
-    tenants: impl Iterator<Item = &'a String>,
-) -> OrderedMap<String, BranchPart> {
-    let mut told = OrderedMap::new();
-    for tenant in tenants {
-        let mut next = Some(tenant);
-        while let Some(name) = next.filter(|name| !told.contains_key(*name)) {
-            let Some(branch) = tree.get(name) else { break };
-            told.insert(name.clone(), branch.clone());
-            next = branch.parent.as_ref();
-        }
-    }
-    told
+/// What a tree says of a tenant and of those above it that `told` does not say: no more than there can be above each other,
+/// as what was counted while the policy changed may go round in a circle.
+pub(super) fn untold(
+    tree: &OrderedMap<String, BranchPart>,
+    told: &OrderedMap<String, BranchPart>,
+    tenant: &str,
+) -> Vec<(String, BranchPart)> {
+    let found = |name: &str| tree.get_key_value(name);
+    let line = std::iter::successors(found(tenant), |(_, branch)| {
+        found(branch.parent.as_deref()?)
+    });
+    let line = line.take(TENANT_DEPTH_MAX);
+    let line = line.filter(|(name, _)| !told.contains_key(*name));
+    line.map(|(name, branch)| (name.clone(), branch.clone()))
+        .collect()
 }
 
 #[cfg(test)]

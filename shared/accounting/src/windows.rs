@@ -18,6 +18,8 @@ use super::fairness_index::jain;
 use super::guarantee::Guarantees;
 use super::held::is_over;
 
+mod row;
+
 /// How long after its end a window is expected to be told of in full by holders that live: two contacts at both depths.
 const SETTLE_MS: u64 = 3_000;
 
@@ -153,14 +155,16 @@ impl Windows {
             .collect()
     }
 
-    /// What has to be stored of those that remain, as of the entry `through` of the journal.
+    /// What has to be stored of those that remain, as of the entry `through` of the journal, each within a row.
     pub fn store(&mut self, through: u64) -> Vec<StoredWindow> {
         let changed = self.open.iter_mut().filter(|(_, open)| open.changed);
         changed
             .map(|((budget, label), open)| {
                 open.changed = false;
                 open.through = through;
-                StoredWindow::new(budget, *label, through, &open.part, open.closed)
+                let less = row::bounded(&open.part);
+                let part = less.as_ref().unwrap_or(&open.part);
+                StoredWindow::new(budget, *label, through, part, open.closed)
             })
             .collect()
     }

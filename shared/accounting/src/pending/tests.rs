@@ -136,3 +136,77 @@ fn units_that_lapsed_are_told_of_their_window_once_and_tenants_of_one_window_ove
     assert_eq!(told, names, "each once");
     assert_eq!(lapsed, [42, 0]);
 }
+
+/// The greatest claim that there can be.
+fn large(name: &str) -> AboveInWindow<'_> {
+    AboveInWindow {
+        name,
+        weight_micros: 1_000_000_000_000,
+        floor: u64::MAX,
+        floor_by_name: true,
+        ceiling: Some(u64::MAX),
+        floors: u64::MAX,
+    }
+}
+
+#[test]
+fn a_frame_tells_of_those_above_its_own_tenants_and_stays_below_two_megabytes() {
+    let name = |kind: char, number: usize| format!("\"\\\"\\{kind}{number:0123}");
+    let mut pending = Pending::default();
+    let tenants = FRAME_TENANTS_MAX + 500;
+    for number in 0..tenants {
+        let above = ['b', 'c', 'd'].map(|kind| name(kind, number));
+        let claim = WindowClaim {
+            weight_micros: 1_000_000_000_000,
+            floor: u64::MAX,
+            floor_by_name: true,
+            ceiling: Some(u64::MAX),
+            above: above.iter().map(|name| large(name)).collect(),
+            ..WindowClaim::default()
+        };
+        let part = TenantPart {
+            known: true,
+            admitted: Count(999_999_999_999_999_999),
+            denied: Count(999_999_999_999_999_999),
+            ..claim.of_tenant()
+        };
+        let window = InWindow { claim, ..window() };
+        pending.tenant_part(&window, &name('a', number), &part, None);
+    }
+    let mut told = 0;
+    while !pending.is_empty() {
+        let mut frame = FrameBody::default();
+        pending.fill(&mut frame);
+        let bytes = serde_json::to_string(&frame).unwrap().len();
+        assert!(bytes < 2_000_000, "{bytes} bytes");
+        for part in frame.windows.values().flat_map(OrderedMap::values) {
+            assert!(!part.tenants.is_empty());
+            assert_eq!(part.tree.len(), 4 * part.tenants.len());
+            told += part.tenants.len();
+        }
+    }
+    assert_eq!(told, tenants);
+}
+
+#[test]
+fn who_is_above_others_is_told_of_once_a_frame_and_a_circle_ends() {
+    let mut pending = Pending::default();
+    for (tenant, above) in [("x", "c"), ("y", "c"), ("c", "x")] {
+        let claim = WindowClaim {
+            above: vec![AboveInWindow {
+                name: above,
+                weight_micros: 1,
+                ..AboveInWindow::default()
+            }],
+            ..WindowClaim::default()
+        };
+        let window = InWindow { claim, ..window() };
+        pending.tenant_part(&window, tenant, &claimed(1, 0, None), None);
+    }
+    let mut frame = FrameBody::default();
+    pending.fill(&mut frame);
+    let part = &frame.windows["tokens"][&WindowLabel(3)];
+    let names: Vec<&str> = part.tree.keys().map(String::as_str).collect();
+    assert_eq!(names, ["c", "x", "y"]);
+    assert!(pending.is_empty());
+}
