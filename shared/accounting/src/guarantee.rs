@@ -151,13 +151,27 @@ impl Guarantees {
         node.parent.as_deref().filter(|_| depth > 1)
     }
 
+    /// What those whom the policy does not name weigh together beyond what they may.
+    fn over(&self) -> u128 {
+        let (strangers, strangers_max) = self.strangers;
+        strangers.saturating_sub(strangers_max)
+    }
+
+    /// The sum of the weights at the top as they count, in millionths: what one of
+    /// [`weight_among_all`](Self::weight_among_all) is a part of. Tenants below another are in what that one has.
+    #[must_use]
+    pub fn weight_of_all(&self) -> u64 {
+        let top = self.levels.get(&None).copied().unwrap_or_default();
+        u64::try_from(top.weights.saturating_sub(self.over())).unwrap_or(u64::MAX)
+    }
+
     /// A weight as it counts, and the sum of those beside it with it.
     fn weights(&self, node: &Node, level: Level) -> (u128, u128) {
         let (strangers, strangers_max) = self.strangers;
-        let over = strangers.saturating_sub(strangers_max);
+        let over = self.over();
         // Whom the policy does not name stands at the top.
         let sum = match node.parent {
-            None => level.weights - over,
+            None => level.weights.saturating_sub(over),
             Some(_) => level.weights,
         };
         let weight = u128::from(node.weight_micros);
@@ -254,6 +268,7 @@ mod tests {
         assert_eq!(told, [100, 200, 400, 300, 100]);
         let weights = ["a", "b", "c", "x", "y"].map(|name| world.weight_among_all(name));
         assert_eq!(weights, [1, 2, 4, 3, 1].map(|weight| weight * 1_000_000));
+        assert_eq!(world.weight_of_all(), 7_000_000);
     }
 
     #[test]
@@ -276,6 +291,39 @@ mod tests {
         ]);
         let told = ["c", "x", "y", "a"].map(|name| world.units(name));
         assert_eq!(told, [80, 20 + 30, 30, 300]);
+    }
+
+    #[test]
+    fn whom_nobody_names_weighs_in_all_no_more_than_it_may() {
+        let mut world = Guarantees::new(700, 0, 1_000_000);
+        world.add("a", node(None, 2));
+        for name in ["s", "t", "u", "v"] {
+            let known = false;
+            world.add(
+                name,
+                Node {
+                    known,
+                    ..node(None, 1)
+                },
+            );
+        }
+        let told = ["a", "s", "v"].map(|name| world.weight_among_all(name));
+        assert_eq!(told, [2_000_000, 250_000, 250_000]);
+        assert_eq!(world.weight_of_all(), 3_000_000);
+        assert_eq!(Guarantees::default().weight_of_all(), 0);
+    }
+
+    #[test]
+    fn a_stranger_below_another_does_not_wrap() {
+        let stranger = Node {
+            known: false,
+            ..node(Some("a"), 9)
+        };
+        let mut world = Guarantees::new(700, 0, 0);
+        world.add("a", node(None, 1));
+        world.add("s", stranger);
+        assert_eq!((world.units("a"), world.units("s")), (0, 0));
+        assert_eq!(world.weight_of_all(), 0);
     }
 
     #[test]

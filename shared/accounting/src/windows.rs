@@ -322,6 +322,8 @@ impl Open {
         let exact = granted.is_none_or(|units| units == told);
         let past = now >= self.part.ends_at.plus(SETTLE_MS);
         let settled = past && exact && granted.is_some();
+        let guarantees = Guarantees::of_window(&self.part);
+        let weights = guarantees.weight_of_all();
         Some(WindowRecord {
             budget: budget.clone(),
             region: self.part.region.clone(),
@@ -338,17 +340,17 @@ impl Open {
             exact,
             denied: sum(|part| part.denied.0),
             would_deny: sum(|part| part.would_deny.0),
-            jain: self.jain(&held).map(Decimal),
+            jain: self.jain(&held, &guarantees).map(Decimal),
             tenants_seen: self.part.tenants.len() as u64,
-            tenants: self.tenants(&held),
+            weights: (weights > 0).then(|| weight(weights)),
+            tenants: self.tenants(&held, &guarantees),
         })
     }
 
     /// Of what each tenant asked for within its entitlement, the part that it was served, compared by Jain's index. Where
     /// nothing is guaranteed, of what it asked for.
-    fn jain(&self, held: &OrderedMap<String, u128>) -> Option<f64> {
+    fn jain(&self, held: &OrderedMap<String, u128>, guarantees: &Guarantees) -> Option<f64> {
         let guaranteed = self.guaranteed();
-        let guarantees = Guarantees::of_window(&self.part);
         let named = self.part.tenants.iter().filter(|(name, _)| *name != OTHERS);
         let ratios = named.filter_map(|(name, part)| {
             let had = had(name, part, held);
@@ -364,17 +366,20 @@ impl Open {
         jain(ratios)
     }
 
-    fn tenants(&self, held: &OrderedMap<String, u128>) -> Vec<WindowTenant> {
+    fn tenants(
+        &self,
+        held: &OrderedMap<String, u128>,
+        guarantees: &Guarantees,
+    ) -> Vec<WindowTenant> {
         let mut ranked: Vec<_> = self.part.tenants.iter().collect();
         sort_by_key(&mut ranked, |(name, part)| {
             let asked = had(name, part, held).saturating_add(part.refused().0);
             (*name == OTHERS, std::cmp::Reverse(asked))
         });
-        let guarantees = Guarantees::of_window(&self.part);
         let mut named = Vec::new();
         let mut others: Option<WindowTenant> = None;
         for (index, (name, part)) in ranked.into_iter().enumerate() {
-            let mut one = self.tenant(name, part, &guarantees);
+            let mut one = self.tenant(name, part, guarantees);
             one.reserved = Count(held.get(name).copied().unwrap_or(0));
             if index < RECORD_TENANTS_MAX && name != OTHERS {
                 named.push(one);

@@ -202,6 +202,10 @@ pub struct WindowRecord {
     pub jain: Option<Decimal>,
     /// Tenants that asked.
     pub tenants_seen: u64,
+    /// The sum of the weights as they count, of those that asked and stand below nobody and of those above the others that
+    /// asked: what `counts_as` is a part of. Absent where nobody has a weight.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weights: Option<Decimal>,
     /// Those that used or asked for most, by name; the last entry may be `others`.
     pub tenants: Vec<WindowTenant>,
 }
@@ -341,6 +345,19 @@ mod tests {
             lapsed: Count(3),
             ..WindowPart::default()
         }
+    }
+
+    #[test]
+    fn a_record_tells_the_sum_of_the_weights_where_there_are_any() {
+        let text = r#"{"budget":"tokens","label":7,"ends_at":60000,"limit":100,"complete":true,"granted":null,"admitted":9,"returned":0,"unaccounted":null,"exact":true,"denied":2,"jain":1,"tenants_seen":1,"weights":7.5,"tenants":[{"tenant":"c/x","weight":3,"parent":"c","counts_as":4,"entitlement":53,"served":9,"borrowed":0,"denied":2}]}"#;
+        let record: WindowRecord = serde_json::from_str(text).unwrap();
+        assert_eq!(record.weights, Some(Decimal(7.5)));
+        assert_eq!(record.tenants[0].counted_weight(), 4.0);
+        assert_eq!(serde_json::to_string(&record).unwrap(), text);
+        let earlier = text.replace(r#""weights":7.5,"#, "");
+        let record: WindowRecord = serde_json::from_str(&earlier).unwrap();
+        assert_eq!(record.weights, None);
+        assert_eq!(serde_json::to_string(&record).unwrap(), earlier);
     }
 
     #[test]

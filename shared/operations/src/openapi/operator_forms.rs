@@ -70,7 +70,7 @@ pub const OPERATOR_FORMS: &[(&str, &str, &str)] = &[
         "budget: string, region?: string, label: integer, ends_at: integer, limit: integer, \
          complete: boolean, granted: Count?, admitted: Count, reserved?: Count, beyond?: Count, \
          returned: Count, unaccounted: Count?, exact: boolean, denied: Count, would_deny?: Count, jain: number?, \
-         tenants_seen: integer, tenants: [WindowTenant]",
+         tenants_seen: integer, weights?: number, tenants: [WindowTenant]",
     ),
     (
         "Windows",

@@ -125,6 +125,7 @@ mod tests {
             would_deny: Count(0),
             jain: None,
             tenants_seen: 0,
+            weights: None,
             tenants: Vec::new(),
         }
     }
