@@ -1,7 +1,7 @@
 //! What a budget guarantees to each of some tenants, were all of them to ask at once. Every report, record and metric that
 //! tells a guarantee has it from here.
 
-use weir_core::limits::TENANT_DEPTH_MAX;
+use weir_core::limits::{TENANT_DEPTH_MAX, WEIGHT_DECIMALS_MAX};
 use weir_core::ordered::OrderedMap;
 use weir_wire::windows::WindowPart;
 
@@ -14,6 +14,8 @@ pub struct Guarantees {
     levels: OrderedMap<Option<String>, Level>,
     /// The weight that all together have whom the policy does not name, and how much they may have.
     strangers: (u128, u128),
+    /// Whether all count as if they weighed the same.
+    equal: bool,
 }
 
 /// A tenant that asks, or one above such a one.
@@ -62,14 +64,22 @@ impl Guarantees {
             nodes: OrderedMap::new(),
             levels: OrderedMap::from([(None, top)]),
             strangers: (0, unknown_weight_max.into()),
+            equal: false,
         }
+    }
+
+    /// The same where shares are `equal`: whoever has a weight counts with one of 1. To be said before anybody is added.
+    #[must_use]
+    pub fn equal(self, equal: bool) -> Self {
+        Self { equal, ..self }
     }
 
     /// Those of a window among the tenants that asked in it.
     #[must_use]
     pub fn of_window(part: &WindowPart) -> Self {
         let unknown_weight_max = part.unknown_weight_max.unwrap_or(u64::MAX);
-        let mut guarantees = Self::new(part.limit, part.floors, unknown_weight_max);
+        let guarantees = Self::new(part.limit, part.floors, unknown_weight_max);
+        let mut guarantees = guarantees.equal(part.equal);
         let tree = &part.tree;
         // Those above others, whether they asked themselves or not.
         for (name, branch) in tree.iter().filter(|(_, branch)| branch.weight_micros > 0) {
@@ -100,7 +110,10 @@ impl Guarantees {
     }
 
     /// Adds a tenant; of one that is there already, nothing but what is set aside below it.
-    pub fn add(&mut self, name: &str, node: Node) {
+    pub fn add(&mut self, name: &str, mut node: Node) {
+        if self.equal {
+            node.weight_micros = node.weight_micros.min(1) * 10_u64.pow(WEIGHT_DECIMALS_MAX);
+        }
         if node.floors > 0 {
             let below = self.levels.entry(Some(name.to_owned())).or_default();
             below.said = node.floors;
@@ -311,6 +324,26 @@ mod tests {
         assert_eq!(told, [2_000_000, 250_000, 250_000]);
         assert_eq!(world.weight_of_all(), 3_000_000);
         assert_eq!(Guarantees::default().weight_of_all(), 0);
+    }
+
+    #[test]
+    fn where_shares_are_equal_whoever_has_a_weight_counts_as_one() {
+        let mut world = Guarantees::new(700, 0, u64::MAX).equal(true);
+        for (name, parent, weight) in [
+            ("a", None, 1),
+            ("b", None, 9),
+            ("x", Some("b"), 5),
+            ("y", Some("b"), 1),
+            ("z", None, 0),
+        ] {
+            world.add(name, node(parent, weight));
+        }
+        let told = ["a", "b", "x", "y", "z"].map(|name| world.units(name));
+        assert_eq!(told, [350, 350, 175, 175, 0]);
+        assert_eq!(
+            (world.weight_among_all("b"), world.weight_of_all()),
+            (1_000_000, 2_000_000)
+        );
     }
 
     #[test]

@@ -48,6 +48,8 @@ pub struct WindowClaim<'a> {
     pub floors: u64,
     /// The weight in millionths that tenants which the policy does not name have together, at most.
     pub unknown_weight_max: Option<u64>,
+    /// Whether all count as if they weighed the same.
+    pub equal: bool,
 }
 
 impl WindowClaim<'_> {
@@ -340,6 +342,7 @@ impl Room {
 pub fn claim(part: &mut WindowPart, tenant: &str, claim: &WindowClaim<'_>) {
     part.floors = part.floors.max(claim.floors);
     part.unknown_weight_max = part.unknown_weight_max.max(claim.unknown_weight_max);
+    part.equal |= claim.equal;
     let mut below = tenant;
     for above in &claim.above {
         let branch = slot_of(&mut part.tree, below);

@@ -2,11 +2,9 @@
 
 use weir_accounting::pending::{AboveInWindow, WindowClaim};
 use weir_fairness::ask::Party;
-use weir_fairness::weight::Weight;
 use weir_wire::exchange::{RuleBody, Terms};
 
-/// That of a tenant to a window of a pool on these terms; none of all as one. Where shares are equal, weights do not
-/// count.
+/// That of a tenant to a window of a pool on these terms; none of all as one.
 #[must_use]
 pub fn window_claim<'a>(party: &'a Party, terms: &Terms) -> WindowClaim<'a> {
     let Some(claimant) = party.tenant() else {
@@ -14,16 +12,11 @@ pub fn window_claim<'a>(party: &'a Party, terms: &Terms) -> WindowClaim<'a> {
     };
     let claim = &claimant.standing;
     let sharing = terms.sharing.as_ref();
-    let equal = sharing.is_some_and(|sharing| sharing.rule == RuleBody::Fair);
-    let counted = |weight: Weight| match equal {
-        true => Weight::WHOLE.micros(),
-        false => weight.micros(),
-    };
     let above = claim.above.iter().map(|above| {
         let floor = above.floor.below(above.ceiling);
         AboveInWindow {
             name: &above.name,
-            weight_micros: counted(above.weight),
+            weight_micros: above.weight.micros(),
             floor: floor.units,
             floor_by_name: floor.by_name,
             ceiling: above.ceiling,
@@ -32,12 +25,13 @@ pub fn window_claim<'a>(party: &'a Party, terms: &Terms) -> WindowClaim<'a> {
     });
     let floor = claim.set_aside();
     WindowClaim {
-        weight_micros: counted(claim.weight),
+        weight_micros: claim.weight.micros(),
         floor: floor.units,
         floor_by_name: floor.by_name,
         ceiling: claim.ceiling,
         above: above.collect(),
         floors: sharing.map_or(0, |sharing| sharing.floors.units),
         unknown_weight_max: sharing.map(|sharing| sharing.unknown_weight_max),
+        equal: sharing.is_some_and(|sharing| sharing.rule == RuleBody::Fair),
     }
 }

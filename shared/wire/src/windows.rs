@@ -39,6 +39,9 @@ pub struct WindowPart {
     /// The weight in millionths that tenants which the policy does not name have together, at most; absent for any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unknown_weight_max: Option<u64>,
+    /// Whether all count as if they weighed the same, whatever their weights are.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub equal: bool,
     /// What was reserved of it.
     #[serde(skip_serializing_if = "OrderedMap::is_empty")]
     pub reservations: HeldParts,
@@ -364,6 +367,13 @@ mod tests {
     fn the_forms_between_objects_and_in_storage_stay() {
         let text = r#"{"limit":100,"ends_at":60000,"tenants":{"acme":{"weight_micros":4000000,"known":true,"admitted":9,"denied":2}},"lapsed":3}"#;
         assert_eq!(serde_json::to_string(&part()).unwrap(), text);
+        let equal = WindowPart {
+            equal: true,
+            ..part()
+        };
+        let told = text.replace("\"lapsed\"", "\"equal\":true,\"lapsed\"");
+        assert_eq!(serde_json::to_string(&equal).unwrap(), told);
+        assert_eq!(serde_json::from_str::<WindowPart>(&told).unwrap(), equal);
         let newer = text.replace("{\"limit\"", "{\"later\":1,\"limit\"");
         assert_eq!(serde_json::from_str::<WindowPart>(&newer).unwrap(), part());
         let closed = ClosedWindow {

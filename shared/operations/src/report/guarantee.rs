@@ -3,7 +3,6 @@
 use weir_accounting::guarantee::{Guarantees, Node};
 use weir_core::name::tenant_name;
 use weir_core::units::{EpochMs, Revision};
-use weir_fairness::weight::Weight;
 use weir_policy::Policy;
 use weir_wire::policy::Sharing;
 
@@ -23,13 +22,9 @@ pub fn among<'a>(
         return Guarantees::default();
     };
     let floors = policy.floors_at(budget, at);
-    let mut guarantees = Guarantees::new(found.limit, floors, policy.unknown_weight_max.micros());
+    let guarantees = Guarantees::new(found.limit, floors, policy.unknown_weight_max.micros());
     // Under `fair_share` weights do not count.
-    let equal = found.sharing == Sharing::FairShare;
-    let counted = |weight: Weight| match equal {
-        true => Weight::WHOLE.micros(),
-        false => weight.micros(),
-    };
+    let mut guarantees = guarantees.equal(found.sharing == Sharing::FairShare);
     for tenant in tenants.into_iter().filter(|name| tenant_name(name).is_ok()) {
         let Some(party) = policy.claimant(tenant, Some(budget), Revision(0), at) else {
             continue;
@@ -39,7 +34,7 @@ pub fn among<'a>(
         let floor = standing.set_aside();
         let own = Node {
             parent: parent(0),
-            weight_micros: counted(standing.weight),
+            weight_micros: standing.weight.micros(),
             known: standing.known,
             floor: floor.units,
             floor_by_name: floor.by_name,
@@ -51,7 +46,7 @@ pub fn among<'a>(
             let floor = above.floor.below(above.ceiling);
             let node = Node {
                 parent: parent(level + 1),
-                weight_micros: counted(above.weight),
+                weight_micros: above.weight.micros(),
                 known: true,
                 floor: floor.units,
                 floor_by_name: floor.by_name,

@@ -53,6 +53,7 @@ impl WindowPart {
         self.unaccounted += other.unaccounted;
         self.floors = self.floors.max(other.floors);
         self.unknown_weight_max = self.unknown_weight_max.max(other.unknown_weight_max);
+        self.equal |= other.equal;
         for (name, branch) in &other.tree {
             slot_of(&mut self.tree, name).add(branch);
         }
