@@ -223,12 +223,14 @@ pub struct WindowTenant {
     /// The tenant above it, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
-    /// Its weight as it counts among all that asked: of a tenant below another its part of what that one has. Absent where
-    /// that is its weight.
+    /// Its weight as it counts among all that asked: of a tenant below another its part of what that one has, and where
+    /// shares are equal, 1. Absent where that is its weight.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counts_as: Option<Decimal>,
-    /// Units it was guaranteed: `weight * limit / weights of all that asked`, rounded down; of a tenant below another
-    /// `weight * what that one is guaranteed / weights beside it`.
+    /// Units it was guaranteed: its floor, and `weight * (limit - floors) / weights of all that asked`, rounded down, at most
+    /// its ceiling; of a tenant below another the same of what that one is guaranteed, with the weights beside it. Floors by
+    /// name count whether their tenants asked or not, and tenants that the policy does not name weigh no more together than
+    /// it allows.
     pub entitlement: u64,
     /// Units served.
     pub served: Count,
