@@ -3,6 +3,7 @@
 pub mod checks;
 pub mod descriptors;
 pub mod dimensions;
+pub mod document_fields;
 pub mod draft;
 pub mod entries;
 pub mod fields;

@@ -44,12 +44,17 @@ pub const WAIT: Field = field(
 pub const KEY_HEADER: Field = field(
     "header",
     "Header with the key",
-    Kind::Text,
+    Kind::DecidingText,
     "Such as x-user; its sender is trusted.",
 );
 
 /// The key of all.
-pub const KEY_FIXED: Field = field("fixed", "The key", Kind::Text, "The same for all requests.");
+pub const KEY_FIXED: Field = field(
+    "fixed",
+    "The key",
+    Kind::DecidingText,
+    "The same for all requests.",
+);
 
 /// One check, as its line shows it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -250,7 +255,11 @@ pub fn removed(checks: Option<&Value>, place: usize) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use weir_shared::wire::policy::PolicyDocument;
+
     use super::*;
+    use crate::features::policy::model::draft::PolicyDraft;
+    use crate::features::policy::model::fields::{control, means, typed};
 
     fn document() -> Value {
         json!({
@@ -323,6 +332,51 @@ mod tests {
             keyed(&parts, "tenant"),
             json!({ "limit": "both", "key": "tenant" })
         );
+    }
+
+    /// What the field of a key does once its text is typed.
+    fn type_key(draft: &mut PolicyDraft, field: Field, text: &str) {
+        let at = format!("/routes/0/checks/0/key/{}", field.name);
+        if !means(field.kind, text, draft.at(&at)) {
+            draft.put(&at, typed(field.kind, text));
+        }
+    }
+
+    #[test]
+    fn a_key_stays_of_its_kind_while_it_is_edited() {
+        let mut document: PolicyDocument =
+            serde_json::from_str(include_str!("../../../../../policy.json")).unwrap();
+        let routes = json!([{ "name": "a", "checks": [{ "limit": "per_ip" }] }]);
+        document.routes = serde_json::from_value(routes).unwrap();
+        let check = "/routes/0/checks/0";
+        for (field, kind) in [(KEY_FIXED, "fixed"), (KEY_HEADER, "header")] {
+            let mut draft = PolicyDraft::new(&document, "\"1\"");
+            let now = |draft: &PolicyDraft| CheckLine::of(draft.at(check).unwrap()).key;
+            let chosen = keyed(draft.at(check).unwrap(), kind);
+            draft.put(check, Some(chosen));
+            // The field of the new key shows an empty text, and another field is edited.
+            let shown = control(field.kind, draft.at(&format!("{check}/key/{kind}")));
+            type_key(&mut draft, field, &shown);
+            draft.put(&format!("{check}/cost"), typed(COST.kind, "5"));
+            assert_eq!(now(&draft), kind);
+            for text in ["x-all", "", "x", "", "x-user"] {
+                type_key(&mut draft, field, text);
+                assert_eq!(now(&draft), kind, "{text:?}");
+            }
+            let key = json!({ kind: "x-user" });
+            assert_eq!(draft.at(&format!("{check}/key")), Some(&key));
+            assert_eq!(draft.at(&format!("{check}/cost")), Some(&json!(5)));
+        }
+    }
+
+    #[test]
+    fn the_field_of_a_key_that_has_gone_brings_it_not_back() {
+        let mut draft = PolicyDraft::new(&PolicyDocument::default(), "\"1\"");
+        let checks = json!([{ "limit": "per_ip", "key": { "fixed": "all" } }]);
+        draft.put("/routes", Some(json!([{ "name": "a", "checks": checks }])));
+        type_key(&mut draft, KEY_HEADER, "");
+        let key = json!({ "fixed": "all" });
+        assert_eq!(draft.at("/routes/0/checks/0/key"), Some(&key));
     }
 
     #[test]

@@ -29,6 +29,8 @@ pub enum Kind {
     Flag(bool),
     /// Any text.
     Text,
+    /// Any text. The field decides which form this is: it stays in the document while it is empty, as an empty text.
+    DecidingText,
     /// Names with commas between them, as a list.
     Names,
     /// The limits of a composite limit. They decide which form this is: the field stays in the document while it is empty, as an
@@ -220,74 +222,6 @@ const TIER: &[Field] = &[field(
     "The weight of each tenant in it that has none of its own; at most six decimals.",
 )];
 
-/// Fields of the document as a whole.
-pub const GENERAL: &[Field] = &[
-    field(
-        "regions",
-        "Regions",
-        Kind::Names,
-        "The regions that decide, with commas between them, such as weur, enam.",
-    ),
-    field(
-        "enforcing",
-        "Enforcing",
-        Kind::Flag(true),
-        "Off: everything is decided and counted, and admitted.",
-    ),
-    field(
-        "home",
-        "Home region",
-        Kind::OneOf(Known::Regions),
-        "Where coordinators, registry and ledgers are first placed.",
-    ),
-    field(
-        "tenants_max",
-        "Tenants counted separately",
-        Kind::Whole("tenants"),
-        "Tenants beyond that share one account: 1 to 1,000,000.",
-    ),
-    field(
-        "unknown_weight_max",
-        "Weight of unnamed tenants",
-        Kind::Number("shares"),
-        "The most that all tenants not named in the policy weigh together.",
-    ),
-    field(
-        "rate_limit_headers",
-        "Rate-limit headers",
-        Kind::Choice(&[
-            ("ietf", "RateLimit and RateLimit-Policy"),
-            ("x_ratelimit", "X-RateLimit-Limit, -Remaining, -Reset"),
-            ("none", "none but Retry-After"),
-        ]),
-        "What decisions carry.",
-    ),
-];
-
-/// Fields of the section of routes beside them.
-pub const ROUTES: &[Field] = &[
-    field(
-        "trusted_proxies",
-        "Trusted proxies",
-        Kind::Names,
-        "Networks that are trusted to name a client's address, with commas between them, such as 10.0.0.0/8.",
-    ),
-    field(
-        "allow_private_origins",
-        "Private origins",
-        Kind::Flag(false),
-        "Whether origins may be inside of a network.",
-    ),
-];
-
-/// Fields of the section of tiers beside its entries.
-pub const TIERS: &[Field] = &[field(
-    "default_tier",
-    "Default tier",
-    Kind::OneOf(Known::Tiers),
-    "The tier of tenants that have none of their own and fit no rule.",
-)];
-
 /// The fields of one entry of a section. Those of a limit depend on what it is.
 pub fn fields(section: Section, entry: &Value) -> Vec<Field> {
     match section {
@@ -350,7 +284,7 @@ pub fn control(kind: Kind, value: Option<&Value>) -> String {
 pub fn typed(kind: Kind, text: &str) -> Option<Value> {
     let text = text.trim();
     if text.is_empty() {
-        return (kind == Kind::Dimensions).then(|| Value::String(String::new()));
+        return stays_empty(kind).then(|| Value::String(String::new()));
     }
     let as_text = || Value::String(text.to_owned());
     let value = match kind {
@@ -361,7 +295,7 @@ pub fn typed(kind: Kind, text: &str) -> Option<Value> {
             .map(Value::from)
             .or_else(|| number(text))
             .unwrap_or_else(as_text),
-        Kind::Choice(_) | Kind::OneOf(_) | Kind::Text => as_text(),
+        Kind::Choice(_) | Kind::OneOf(_) | Kind::Text | Kind::DecidingText => as_text(),
         Kind::Flag(_) => Value::Bool(text == "true"),
         Kind::Names => {
             let names = text.split(',').map(str::trim);
@@ -375,6 +309,24 @@ pub fn typed(kind: Kind, text: &str) -> Option<Value> {
         Kind::Entries => descriptors::parse(text).unwrap_or_else(as_text),
     };
     (!value.is_null()).then_some(value)
+}
+
+/// Whether a field stays in the document while it is empty: it decides which form this is.
+pub fn stays_empty(kind: Kind) -> bool {
+    matches!(kind, Kind::Dimensions | Kind::DecidingText)
+}
+
+/// Whether what was typed means what the document has. An empty text means nothing, too: it brings no field back that has gone.
+///
+/// ```
+/// use serde_json::json;
+/// use weir_console::features::policy::model::fields::{Kind, means};
+/// assert!(means(Kind::DecidingText, "", Some(&json!(""))) && means(Kind::DecidingText, "", None));
+/// assert!(!means(Kind::Text, "", Some(&json!(""))));
+/// ```
+pub fn means(kind: Kind, text: &str, now: Option<&Value>) -> bool {
+    let gone = now.is_none() && text.trim().is_empty();
+    gone || typed(kind, text).as_ref() == now
 }
 
 /// Digits may be grouped: `30,000`, `30 000`, `30_000`.
@@ -404,7 +356,7 @@ pub fn expected(kind: Kind) -> &'static str {
         Kind::OrUnlimited(_) => "enter a number, or unlimited",
         Kind::Choice(_) | Kind::OneOf(_) => "choose one of the list",
         Kind::Flag(_) => "yes or no",
-        Kind::Text => "enter a text",
+        Kind::Text | Kind::DecidingText => "enter a text",
         Kind::Names => "enter names with commas between them",
         Kind::Entries => "enter keys with or without values, such as path = /big, tenant",
         Kind::Dimensions => "enter names of limits, such as ip = per_ip * 2, resets",
@@ -420,6 +372,7 @@ pub fn unit(kind: Kind) -> &'static str {
         | Kind::OneOf(_)
         | Kind::Flag(_)
         | Kind::Text
+        | Kind::DecidingText
         | Kind::Names
         | Kind::Dimensions
         | Kind::Entries => "",

@@ -7,7 +7,7 @@ use super::editor::Editor;
 use crate::components::field::{CheckField, NumberField, SelectField, TextField};
 use crate::difference::shown_at;
 use crate::features::policy::model::fields::{
-    Field, Kind, control, expected, flag_word, offered, shared_by, typed, unit,
+    Field, Kind, control, expected, flag_word, means, offered, shared_by, stays_empty, typed, unit,
 };
 use crate::features::policy::model::limit_fields;
 use crate::features::policy::model::routes::is_same;
@@ -26,15 +26,18 @@ pub fn DraftField(
     let editor = expect_context::<Editor>();
     let pointer = format!("{parent}/{}", field.name);
     let undone = pointer.clone();
-    // Of an entry that the draft adds there is nothing to go back to.
+    // Of an entry that the draft adds there is nothing to go back to, nor of a field that decides which form this is and that
+    // was not there.
     let of_entry = parent.clone();
     let changed = Memo::new({
         let pointer = pointer.clone();
         move |_| {
             editor.draft.with(|draft| {
                 let draft = draft.as_ref();
-                draft
-                    .is_some_and(|draft| is_same(draft, &of_entry) && draft.is_changed_at(&pointer))
+                draft.is_some_and(|draft| {
+                    let was = !stays_empty(field.kind) || draft.base_at(&pointer).is_some();
+                    was && is_same(draft, &of_entry) && draft.is_changed_at(&pointer)
+                })
             })
         }
     });
@@ -100,7 +103,7 @@ fn text(editor: Editor, field: Field, parent: String, pointer: String, kind: Kin
     // What is being typed stays as it is typed while it means what the draft has.
     Effect::new(move |_| {
         let now = now();
-        if value.with_untracked(|text| typed(kind, text)) != now {
+        if !value.with_untracked(|text| means(kind, text, now.as_ref())) {
             value.set(control(kind, now.as_ref()));
         }
     });
@@ -108,9 +111,8 @@ fn text(editor: Editor, field: Field, parent: String, pointer: String, kind: Kin
     // A form that is opened changes nothing, however the draft writes a value.
     Effect::new(move |before: Option<()>| {
         let text = value.get();
-        let value = typed(kind, &text);
-        if before.is_some() && value != untrack(&at) {
-            put(editor, field, &parent, &put_at, value);
+        if before.is_some() && !means(kind, &text, untrack(&at).as_ref()) {
+            put(editor, field, &parent, &put_at, typed(kind, &text));
         }
     });
     let error = Signal::derive(move || {
@@ -139,7 +141,7 @@ fn text(editor: Editor, field: Field, parent: String, pointer: String, kind: Kin
             });
             view! { <SelectField label=field.label name=field.name value options error hint=field.hint/> }.into_any()
         }
-        Kind::Text | Kind::Names | Kind::Dimensions | Kind::Entries => {
+        Kind::Text | Kind::DecidingText | Kind::Names | Kind::Dimensions | Kind::Entries => {
             view! { <TextField label=field.label name=field.name value error hint=field.hint/> }
                 .into_any()
         }

@@ -15,7 +15,8 @@ use super::tenant_tree::TenantTree;
 use super::tier_rules::TierRules;
 use crate::context::Console;
 use crate::difference::shown;
-use crate::features::policy::model::fields::{Field, GENERAL, ROUTES, TIERS};
+use crate::features::policy::model::document_fields::{GENERAL, ROUTES, TIERS};
+use crate::features::policy::model::fields::Field;
 use crate::features::policy::model::section::Section;
 
 /// One section.

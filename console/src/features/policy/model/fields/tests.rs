@@ -35,6 +35,9 @@ fn what_is_typed_becomes_json() {
         (Kind::Dimensions, "ip *", Some(json!("ip *"))),
         (Kind::Dimensions, "[\"ip\"]", Some(json!(["ip"]))),
         (Kind::Text, "5", Some(json!("5"))),
+        (Kind::Text, "", None),
+        (Kind::DecidingText, "5", Some(json!("5"))),
+        (Kind::DecidingText, " ", Some(json!(""))),
     ] {
         assert_eq!(typed(kind, text), value, "{kind:?} {text:?}");
     }
@@ -56,6 +59,8 @@ fn what_is_shown_and_typed_again_is_the_same_value() {
         (Kind::Dimensions, json!([])),
         (Kind::Dimensions, json!("[\"ip")),
         (Kind::Dimensions, json!("")),
+        (Kind::DecidingText, json!("")),
+        (Kind::DecidingText, json!("x-user")),
         (Kind::Flag(false), json!(true)),
     ] {
         let shown = control(kind, Some(&value));
