@@ -33,8 +33,8 @@ pub const FIELDS: [Field; 5] = [
     field(
         "budget",
         "Budget",
-        Kind::OneOf(Known::Budgets),
-        "What is charged.",
+        Kind::OneOf(Known::LeasedBudgets),
+        "What is charged: a budget of scope region or global.",
     ),
     field(
         "cost",
@@ -86,19 +86,76 @@ pub fn new_name(value: Option<&Value>, name: &str) -> Result<(), String> {
     }
 }
 
-/// The domains with one more rule of one of them, which need not be there yet: of the first budget.
+/// The domains with one more rule of one of them, which need not be there yet: of the first budget that agents lease, and of
+/// entries that no other rule of the domain has.
 pub fn added(value: Option<&Value>, domain: &str, document: &Value) -> Value {
     let mut all = object(value);
-    let budget = Known::Budgets.names(document).into_iter().next();
-    let mut rule = json!({ "entries": [{ "key": "tenant" }], "tenant_from": "tenant" });
-    if let Some(budget) = budget {
-        rule["budget"] = json!(budget);
-    }
     let rules = all.entry(domain).or_insert_with(|| json!([]));
     if let Some(rules) = rules.as_array_mut() {
+        let key = free_key(rules);
+        let mut rule = json!({ "entries": [{ "key": key }], "tenant_from": key });
+        if let Some(budget) = Known::LeasedBudgets.names(document).first() {
+            rule["budget"] = json!(budget);
+        }
         rules.push(rule);
     }
     Value::Object(all)
+}
+
+/// `tenant`, or the first of `tenant_2`, `tenant_3` and so on by which alone none of the rules goes.
+fn free_key(rules: &[Value]) -> String {
+    let taken = |key: &str| {
+        let entries = json!([{ "key": key }]);
+        rules
+            .iter()
+            .any(|rule| rule.get("entries") == Some(&entries))
+    };
+    let numbered = (2..).map(|number: usize| format!("tenant_{number}"));
+    let mut keys = std::iter::once("tenant".to_owned()).chain(numbered);
+    keys.find(|key| !taken(key)).unwrap_or_default()
+}
+
+/// The domains with the rule at a place tried before the one that was tried before it.
+pub fn earlier(value: Option<&Value>, domain: &str, place: usize) -> Value {
+    let mut all = object(value);
+    if let Some(rules) = all.get_mut(domain).and_then(Value::as_array_mut)
+        && place > 0
+        && place < rules.len()
+    {
+        rules.swap(place - 1, place);
+    }
+    Value::Object(all)
+}
+
+/// Whether what a pointer leads to is seen at a field of a rule.
+///
+/// ```
+/// use weir_console::features::policy::model::descriptors::has_field;
+/// assert!(has_field("/descriptors/edge/0/cost") && has_field("/descriptors/edge/0/entries/1/key"));
+/// assert!(!has_field("/descriptors/cost") && !has_field("/descriptors/cost/0"));
+/// ```
+pub fn has_field(pointer: &str) -> bool {
+    let field = pointer.split('/').nth(4);
+    field.is_some_and(|name| FIELDS.iter().any(|field| field.name == name))
+}
+
+/// Whether the rule at a place is the one that stood there before. Rules have no names: what tells them apart in a domain is
+/// their entries, and where there are more or fewer of them, they may have moved.
+pub fn stays(before: Option<&Value>, now: Option<&Value>, place: usize) -> bool {
+    let rules = |list: Option<&Value>| list.and_then(Value::as_array).cloned().unwrap_or_default();
+    let (before, now) = (rules(before), rules(now));
+    let entries = |list: &[Value]| {
+        list.get(place)
+            .and_then(|rule| rule.get("entries"))
+            .cloned()
+    };
+    let elsewhere = |list: &[Value], entries: Option<Value>| {
+        let mut others = list.iter().enumerate().filter(|(other, _)| *other != place);
+        others.any(|(_, rule)| rule.get("entries") == entries.as_ref())
+    };
+    before.len() == now.len()
+        && !elsewhere(&before, entries(&now))
+        && !elsewhere(&now, entries(&before))
 }
 
 /// The domains without the rule at a place, and without its domain where that was the last one.
@@ -202,6 +259,55 @@ mod tests {
             draft.put(DESCRIPTORS, Some(all));
         }
         assert_eq!(domains(draft.at(DESCRIPTORS)), domains(before.as_ref()));
+    }
+
+    #[test]
+    fn each_rule_that_is_added_could_be_saved_as_it_is() {
+        let mut draft = draft();
+        // The first by name, and no agent leases it.
+        let own =
+            json!({ "limit": 5, "window_ms": 1000, "sharing": "first_come", "scope": "isolate" });
+        draft.put("/budgets/a_first", Some(own));
+        draft.check().unwrap();
+        for _ in 0..3 {
+            let all = added(draft.at(DESCRIPTORS), "edge", draft.value());
+            draft.put(DESCRIPTORS, Some(all));
+            draft.check().unwrap();
+        }
+        let from = |place: usize| draft.at(&format!("/descriptors/edge/{place}/tenant_from"));
+        assert_eq!(
+            [0, 1, 2].map(|place| from(place).unwrap().as_str().unwrap()),
+            ["tenant", "tenant_2", "tenant_3"]
+        );
+        assert_ne!(
+            draft.at("/descriptors/edge/0/budget"),
+            Some(&json!("a_first"))
+        );
+        assert_eq!(
+            added(None, "edge", &json!({}))["edge"][0].get("budget"),
+            None
+        );
+    }
+
+    #[test]
+    fn a_rule_is_tried_earlier_and_known_by_its_entries() {
+        let rule = |key: &str, cost: u64| json!({ "entries": [{ "key": key }], "cost": cost });
+        let before = json!({ "edge": [rule("a", 1), rule("b", 2)] });
+        let moved = earlier(Some(&before), "edge", 1);
+        assert_eq!(moved, json!({ "edge": [rule("b", 2), rule("a", 1)] }));
+        for (domain, place) in [("edge", 0), ("edge", 2), ("other", 1)] {
+            assert_eq!(earlier(Some(&before), domain, place), before);
+        }
+        let stay = |now: Value, place| stays(Some(&before["edge"]), Some(&now), place);
+        assert!(!stay(moved["edge"].clone(), 0) && !stay(moved["edge"].clone(), 1));
+        assert!(stay(json!([rule("a", 5), rule("b", 2)]), 0));
+        assert!(
+            stay(json!([rule("c", 1), rule("b", 2)]), 0),
+            "its entries are edited"
+        );
+        let edited = json!([rule("b", 2), rule("c", 1)]);
+        assert!(!stay(edited.clone(), 0) && !stay(edited, 1));
+        assert!(!stay(json!([rule("b", 2)]), 0));
     }
 
     #[test]

@@ -11,8 +11,8 @@ pub enum Known {
     Regions,
     /// Its tiers.
     Tiers,
-    /// Its budgets.
-    Budgets,
+    /// Those of its budgets that agents lease: all but what each isolate has for itself.
+    LeasedBudgets,
 }
 
 impl Known {
@@ -25,17 +25,19 @@ impl Known {
                 let regions = regions.into_iter().flatten();
                 regions.filter_map(Value::as_str).map(owned).collect()
             }
-            Self::Tiers | Self::Budgets => {
-                let section = if self == Self::Tiers {
-                    "tiers"
-                } else {
-                    "budgets"
-                };
-                let tiers = document.get(section).and_then(Value::as_object);
+            Self::Tiers => {
+                let tiers = document.get("tiers").and_then(Value::as_object);
                 tiers
                     .into_iter()
                     .flat_map(|tiers| tiers.keys().cloned())
                     .collect()
+            }
+            Self::LeasedBudgets => {
+                let budgets = document.get("budgets").and_then(Value::as_object);
+                let leased = |body: &Value| body.get("scope") != Some(&Value::from("isolate"));
+                let budgets = budgets.into_iter().flatten();
+                let leased = budgets.filter(|(_, body)| leased(body));
+                leased.map(|(name, _)| name.clone()).collect()
             }
         }
     }
@@ -46,7 +48,7 @@ impl Known {
         let empty = match self {
             Self::Regions => "the first region (by default)",
             Self::Tiers => "none: they are refused (by default)",
-            Self::Budgets => "choose a budget",
+            Self::LeasedBudgets => "choose a budget",
         };
         let mut options = vec![(String::new(), empty.to_owned())];
         let names = self.names(document);
@@ -54,12 +56,17 @@ impl Known {
         options.extend(names.into_iter().map(|name| {
             let label = match self {
                 Self::Regions => in_full(&name),
-                Self::Tiers | Self::Budgets => name.clone(),
+                Self::Tiers | Self::LeasedBudgets => name.clone(),
             };
             (name, label)
         }));
         if missing {
-            options.push((chosen.to_owned(), format!("{chosen} (not in the policy)")));
+            let kept = self == Self::LeasedBudgets && document["budgets"].get(chosen).is_some();
+            let why = match kept {
+                true => "of each isolate: no agent leases it",
+                false => "not in the policy",
+            };
+            options.push((chosen.to_owned(), format!("{chosen} ({why})")));
         }
         options
     }
@@ -94,6 +101,21 @@ mod tests {
             ["none: they are refused (by default)", "free", "pro"]
         );
         assert_eq!(Known::Tiers.names(&Value::Null), [""; 0]);
+    }
+
+    #[test]
+    fn a_budget_that_no_agent_leases_is_offered_to_nobody() {
+        let document = json!({ "budgets": { "own": { "scope": "isolate" }, "tokens": { "scope": "global" } } });
+        let labels = |chosen| -> Vec<String> {
+            let options = Known::LeasedBudgets.options(&document, chosen);
+            options.into_iter().map(|(_, label)| label).collect()
+        };
+        assert_eq!(labels("tokens"), ["choose a budget", "tokens"]);
+        assert_eq!(
+            labels("own")[2],
+            "own (of each isolate: no agent leases it)"
+        );
+        assert_eq!(labels("gone")[2], "gone (not in the policy)");
     }
 
     #[test]

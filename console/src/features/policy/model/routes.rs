@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use weir_shared::name::label;
 
 use super::checks::CheckLine;
+use super::descriptors;
 use super::draft::PolicyDraft;
 use super::entries::Fate;
 use super::fields::{Field, Kind, SHADOW, field};
@@ -128,11 +129,10 @@ pub fn is_same(draft: &PolicyDraft, pointer: &str) -> bool {
     };
     let named = |route: &Value| text(route, "/name").to_owned();
     let steps: Vec<&str> = pointer.split('/').collect();
-    // Rules of descriptors have no names: where there are more or fewer of a domain, they may have moved.
-    if let [_, "descriptors", domain, _] = steps[..] {
+    if let [_, "descriptors", domain, place] = steps[..] {
         let list = format!("/descriptors/{domain}");
-        let rules = |list: &Value| list.as_array().map(Vec::len);
-        return draft.at(&list).and_then(rules) == draft.base_at(&list).and_then(rules);
+        let place = place.parse().unwrap_or_default();
+        return descriptors::stays(draft.base_at(&list), draft.at(&list), place);
     }
     if !pointer.starts_with("/routes/") {
         return true;

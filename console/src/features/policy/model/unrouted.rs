@@ -20,19 +20,19 @@ pub const CHOICES: [(&str, &str); 2] = [
 pub const FIELDS: [Field; 3] = [
     field(
         "url",
-        "Origin of the others",
+        "Origin for unrouted requests",
         Kind::Text,
         "Where they go, such as https://www.example.com.",
     ),
     field(
         "strip_prefix",
-        "Strip of the others",
+        "Strip this prefix",
         Kind::Text,
         "The beginning of the path that the origin does not get.",
     ),
     field(
         "timeout_ms",
-        "Wait for their origin",
+        "Timeout",
         Kind::Duration,
         "For how long an answer is waited for.",
     ),
@@ -46,13 +46,24 @@ pub fn chosen(value: Option<&Value>) -> &'static str {
     }
 }
 
-/// The document's value with another choice. An origin that is there stays.
-pub fn with(value: Option<&Value>, choice: &str) -> Value {
-    match choice {
-        "forward" if chosen(value) == "forward" => value.cloned().unwrap_or_default(),
-        "forward" => json!({ "forward": { "url": "https://origin.example.com" } }),
-        _ => json!("refuse"),
+/// The document's value with another choice. Who forwards goes on with an origin: the first that one of these values has, with
+/// all that it says.
+///
+/// ```
+/// use serde_json::json;
+/// use weir_console::features::policy::model::unrouted::with;
+/// let before = json!({ "forward": { "url": "https://www.example.com", "timeout_ms": 5_000 } });
+/// assert_eq!(with("refuse", [Some(&before)]), json!("refuse"));
+/// assert_eq!(with("forward", [Some(&json!("refuse")), None, Some(&before)]), before);
+/// ```
+pub fn with<'a>(choice: &str, known: impl IntoIterator<Item = Option<&'a Value>>) -> Value {
+    if choice != "forward" {
+        return json!("refuse");
     }
+    let mut known = known.into_iter().flatten();
+    let origin = known.find(|value| chosen(Some(value)) == "forward");
+    let new = || json!({ "forward": { "url": "https://origin.example.com" } });
+    origin.cloned().unwrap_or_else(new)
 }
 
 /// It in a line, to read.
@@ -77,20 +88,39 @@ mod tests {
             serde_json::from_str(include_str!("../../../../../policy.json")).unwrap();
         let mut draft = PolicyDraft::new(&document, "\"1\"");
         for (choice, _) in CHOICES {
-            let value = with(draft.at(UNROUTED), choice);
+            let value = with(choice, [draft.at(UNROUTED)]);
             draft.put(UNROUTED, Some(value));
             draft.check().unwrap();
             assert_eq!(chosen(draft.at(UNROUTED)), choice);
         }
         draft.put(&format!("{FORWARD}/timeout_ms"), Some(json!(5_000)));
         draft.check().unwrap();
-        let kept = with(draft.at(UNROUTED), "forward");
+        let kept = with("forward", [draft.at(UNROUTED)]);
         assert_eq!(kept["forward"]["timeout_ms"], 5_000);
         assert_eq!(
             words(Some(&kept)),
             "forwarded to https://origin.example.com, and charged to nobody"
         );
         assert_eq!(words(None), "refused, with 404");
+    }
+
+    #[test]
+    fn the_last_origin_counts_before_that_of_the_policy_in_force() {
+        let to = |url: &str| json!({ "forward": { "url": url, "limits": {} } });
+        let (last, base) = (
+            to("https://last.example.com"),
+            to("https://base.example.com"),
+        );
+        let refuse = json!("refuse");
+        assert_eq!(
+            with("forward", [Some(&refuse), Some(&last), Some(&base)]),
+            last
+        );
+        assert_eq!(with("forward", [Some(&refuse), None, Some(&base)]), base);
+        assert_eq!(
+            chosen(Some(&with("forward", [Some(&refuse), None]))),
+            "forward"
+        );
     }
 
     #[test]

@@ -5,11 +5,12 @@ use leptos::prelude::*;
 
 use super::draft_field::{DraftField, is_at};
 use super::editor::Editor;
+use super::json_part::JsonPart;
 use crate::components::field::TextField;
 use crate::context::Console;
 use crate::difference::{shown, words};
 use crate::features::policy::model::descriptors::{
-    DESCRIPTORS, Domain, FIELDS, added, domains, new_name, removed,
+    DESCRIPTORS, Domain, FIELDS, added, domains, earlier, has_field, new_name, removed,
 };
 use crate::visible::visible;
 
@@ -23,11 +24,9 @@ pub fn Descriptors() -> impl IntoView {
     // What is wrong and has no field of its own.
     let error = move || {
         let flaw = editor.flaw().filter(|flaw| is_at(flaw, DESCRIPTORS))?;
-        let own = FIELDS
-            .iter()
-            .any(|field| flaw.pointer.contains(&format!("/{}", field.name)));
         let text = format!("{}: {}", words(&flaw.pointer), flaw.message);
-        (!own).then(|| view! { <p class="field-error" data-testid="error-descriptors">{text}</p> })
+        (!has_field(&flaw.pointer))
+            .then(|| view! { <p class="field-error" data-testid="error-descriptors">{text}</p> })
     };
     view! {
         <section class="checks" aria-labelledby="descriptors-heading">
@@ -39,6 +38,8 @@ pub fn Descriptors() -> impl IntoView {
             </For>
             {error}
             {move || console.can_change().then(|| view! { <AddDomain/> })}
+            <JsonPart pointer=DESCRIPTORS label="All descriptors, as JSON"
+                hint="Also what no field above can say: entries whose values have a comma."/>
         </section>
     }
 }
@@ -58,6 +59,16 @@ fn Rules(domain: Domain) -> impl IntoView {
                 draft.put(DESCRIPTORS, Some(rest));
             });
         };
+        let sooner = move |_| {
+            editor.edit(|draft| {
+                let all = name.with_value(|name| earlier(draft.at(DESCRIPTORS), name, place));
+                draft.put(DESCRIPTORS, Some(all));
+            });
+        };
+        let sooner = (place > 0).then(|| {
+            let label = format!("Try it earlier: rule {}", place + 1);
+            view! { <button type="button" data-testid="descriptor-earlier" aria-label=label on:click=sooner>"Try it earlier"</button> }
+        });
         let form = match console.can_change() {
             true => {
                 let each = FIELDS.into_iter();
@@ -68,6 +79,7 @@ fn Rules(domain: Domain) -> impl IntoView {
                 let label = format!("Remove rule {}", place + 1);
                 view! {
                     <div class="fields">{each}</div>
+                    {sooner}
                     <button type="button" data-testid="remove-descriptor" aria-label=label on:click=remove>"Remove"</button>
                 }
                 .into_any()

@@ -44,6 +44,8 @@ pub struct Editor {
     pub theirs: RwSignal<Option<Tagged<PolicyDocument>>>,
     /// Whether what it changes is being looked over.
     pub reviewing: RwSignal<bool>,
+    /// Where the draft forwarded requests without a route last, while they are refused.
+    pub unrouted: StoredValue<Option<Value>>,
     timer: StoredValue<Option<TimeoutHandle>>,
 }
 
@@ -55,6 +57,7 @@ impl Editor {
             verdict: RwSignal::new(None),
             theirs: RwSignal::new(None),
             reviewing: RwSignal::new(false),
+            unrouted: StoredValue::new(None),
             timer: StoredValue::new(None),
         };
         provide_context(editor);

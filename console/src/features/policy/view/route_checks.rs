@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::draft_field::{DraftField, is_at};
 use super::editor::Editor;
+use super::json_part::JsonPart;
 use crate::components::field::SelectField;
 use crate::context::Console;
 use crate::features::policy::model::checks::{
@@ -218,9 +219,16 @@ pub fn Unrouted() -> impl IntoView {
         unrouted::chosen(value.as_ref()).to_owned()
     });
     let value = choice(chosen, move |choice| {
+        let last = editor.unrouted.get_value();
         editor.edit(|draft| {
-            let value = unrouted::with(draft.at(unrouted::UNROUTED), &choice);
+            let now = draft.at(unrouted::UNROUTED).cloned();
+            let base = draft.base_at(unrouted::UNROUTED);
+            let value = unrouted::with(&choice, [now.as_ref(), last.as_ref(), base]);
             draft.put(unrouted::UNROUTED, Some(value));
+            // An origin that is no longer in the draft is kept while the page is open.
+            if unrouted::chosen(now.as_ref()) == "forward" {
+                editor.unrouted.set_value(now);
+            }
         });
     });
     let owned = |(value, label): (&str, &str)| (value.to_owned(), label.to_owned());
@@ -244,7 +252,7 @@ pub fn Unrouted() -> impl IntoView {
             each.collect_view()
         })
     };
-    move || {
+    let fields = move || {
         if !console.can_change() {
             let words = move || unrouted::words(editor.at(unrouted::UNROUTED).as_ref());
             return view! {
@@ -260,5 +268,10 @@ pub fn Unrouted() -> impl IntoView {
             </div>
         }
         .into_any()
+    };
+    view! {
+        {fields}
+        <JsonPart pointer=unrouted::UNROUTED label="Requests without a route, as JSON"
+            hint="Also what has no field above: headers and limits of the origin."/>
     }
 }
