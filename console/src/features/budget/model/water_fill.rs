@@ -14,6 +14,9 @@ pub const VESSELS_MAX: usize = 24;
 /// What the highest mark leaves free above it.
 const HEADROOM: f64 = 1.05;
 
+/// Weights have six decimals: a smaller one comes of how they are rounded.
+const ROUNDED: f64 = 1e-7;
+
 /// How far above what was served the drawing of what was denied reaches at least.
 const DENIED_ROOM: f64 = 1.1;
 
@@ -22,6 +25,8 @@ const DENIED_ROOM: f64 = 1.1;
 pub struct Portion {
     /// The tenant.
     pub tenant: String,
+    /// The tenant above it, if any.
+    pub parent: Option<String>,
     /// Its weight.
     pub weight: f64,
     /// Its weight as it counts among all: below another, its part of what that one has.
@@ -44,6 +49,7 @@ impl Portion {
         let used = units(tenant.served.0);
         Self {
             tenant: tenant.tenant.clone(),
+            parent: tenant.parent.clone(),
             weight: tenant.weight.0,
             counts_as: tenant.counted_weight(),
             guarantee: tenant.entitlement,
@@ -95,16 +101,22 @@ impl WaterFill {
     /// The drawing of a window.
     pub fn of(record: &WindowRecord) -> Self {
         let portions = record.tenants.iter().map(Portion::of);
-        Self::among(record.limit, portions, record.tenants_seen)
+        let weights = record.weights.map(|weights| weights.0);
+        Self::among(record.limit, portions, weights, record.tenants_seen)
     }
 
-    /// The drawing of so many units among tenants, the first of whom are drawn.
-    pub fn among(units: u64, portions: impl Iterator<Item = Portion>, tenants_seen: u64) -> Self {
+    /// The drawing of so many units among tenants, the first of whom are drawn. `weights` is the sum of the weights that
+    /// count, where it is known.
+    pub fn among(
+        units: u64,
+        portions: impl Iterator<Item = Portion>,
+        weights: Option<f64>,
+        tenants_seen: u64,
+    ) -> Self {
         let mut named: Vec<Portion> = Vec::new();
         let mut together: Vec<Portion> = Vec::new();
         for portion in portions {
-            let alone = matches!(TenantName::of(&portion.tenant), TenantName::Named(_));
-            if alone && named.len() < VESSELS_MAX {
+            if is_named(&portion) && named.len() < VESSELS_MAX {
                 named.push(portion);
             } else {
                 together.push(portion);
@@ -115,9 +127,9 @@ impl WaterFill {
             heavier.then_with(|| one.tenant.cmp(&other.tenant))
         });
         let everyone: Vec<&Portion> = named.iter().chain(&together).collect();
-        let weights: f64 = everyone.iter().map(|portion| portion.counts_as).sum();
+        let weights = weights.unwrap_or_else(|| sum_of_weights(&everyone));
         let fair = (weights > 0.0).then(|| units as f64 / weights);
-        let level = level(units, &everyone);
+        let level = level(units, &everyone, weights);
         let highest = named
             .iter()
             .filter(|portion| portion.counts_as > 0.0)
@@ -203,6 +215,10 @@ impl WaterFill {
     }
 }
 
+fn is_named(portion: &Portion) -> bool {
+    matches!(TenantName::of(&portion.tenant), TenantName::Named(_))
+}
+
 fn vessels(portions: &[Portion], top: f64) -> Vec<Vessel> {
     let weights: f64 = portions.iter().map(|portion| portion.counts_as).sum();
     let mut left = 0.0;
@@ -224,25 +240,57 @@ fn vessels(portions: &[Portion], top: f64) -> Vec<Vessel> {
     vessels
 }
 
-/// The level at which `min(demand, weight * level)` of all comes to the limit; none when all demands fit in it.
-fn level(limit: u64, portions: &[&Portion]) -> Option<f64> {
-    let mut wants: Vec<(f64, f64)> = portions
-        .iter()
-        .filter(|portion| portion.counts_as > 0.0)
-        .map(|portion| {
-            (
-                portion.used as f64 + portion.denied as f64,
-                portion.counts_as,
-            )
-        })
-        .collect();
+/// The one of these that stands above another, and above all those between: what that one has is a part of what this one has.
+fn highest<'a>(portions: &[&'a Portion], portion: &'a Portion) -> &'a Portion {
+    let mut top = portion;
+    // What was recorded while the policy changed may go round in a circle.
+    for _ in portions {
+        let Some(above) = &top.parent else { break };
+        match portions.iter().find(|one| one.tenant == *above) {
+            Some(parent) => top = parent,
+            None => break,
+        }
+    }
+    top
+}
+
+/// The sum of the weights that count: of a tenant below another that asked, too, the weight of that one alone.
+pub fn sum_of_weights(portions: &[&Portion]) -> f64 {
+    let counts = |portion: &&&Portion| highest(portions, portion).tenant == portion.tenant;
+    let top = portions.iter().filter(counts);
+    top.map(|portion| portion.counts_as).sum()
+}
+
+/// The level at which `min(demand, weight * level)` of all comes to the limit; none when all demands fit in it. Who stands
+/// below another that asked wants its units with that one.
+fn level(limit: u64, portions: &[&Portion], mut weights: f64) -> Option<f64> {
+    let mut tops: Vec<(&Portion, f64)> = Vec::new();
+    for portion in portions {
+        let top = highest(portions, portion);
+        let demand = portion.used as f64 + portion.denied as f64;
+        match tops.iter_mut().find(|(one, _)| one.tenant == top.tenant) {
+            Some((_, sum)) => *sum += demand,
+            None => tops.push((top, demand)),
+        }
+    }
+    // Those that are not told apart may be below one that is: what is left of the sum is theirs.
+    let named = tops.iter().filter(|(top, _)| is_named(top));
+    let left = weights - named.map(|(top, _)| top.counts_as).sum::<f64>();
+    let weight = |top: &Portion| match is_named(top) {
+        true => top.counts_as,
+        false => top.counts_as.min(left),
+    };
+    let wants = tops
+        .into_iter()
+        .map(|(top, demand)| (demand, weight(top)))
+        .filter(|(_, weight)| *weight > ROUNDED);
+    let mut wants: Vec<(f64, f64)> = wants.collect();
     sort_by(&mut wants, |one, other| {
         (one.0 / one.1).total_cmp(&(other.0 / other.1))
     });
     let mut left = limit as f64;
-    let mut weights: f64 = wants.iter().map(|(_, weight)| weight).sum();
     for (demand, weight) in wants {
-        let level = left / weights;
+        let level = left / weights.max(weight);
         if demand / weight > level {
             return Some(level);
         }
@@ -254,8 +302,10 @@ fn level(limit: u64, portions: &[&Portion]) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use serde_json::json;
+    use weir_shared::wire::decimal::Decimal;
+
+    use super::*;
 
     fn record(limit: u64, tenants: &[(&str, f64, u64, u64)]) -> WindowRecord {
         let weights: f64 = tenants.iter().map(|(_, weight, ..)| weight).sum();
@@ -307,6 +357,59 @@ mod tests {
         let nobody = WaterFill::of(&record(100, &[]));
         assert_eq!((nobody.fair, nobody.vessels.len()), (None, 0));
         assert!(nobody.words(100, true).starts_with("No tenant"));
+    }
+
+    /// `c` weighs 4 and asks itself; below it `x` and `y` divide its weight 3 : 1.
+    fn family() -> WindowRecord {
+        let mut record = record(
+            700,
+            &[
+                ("a", 1.0, 100, 200),
+                ("b", 2.0, 200, 200),
+                ("c", 4.0, 100, 0),
+                ("x", 3.0, 200, 100),
+                ("y", 1.0, 50, 0),
+            ],
+        );
+        for below in &mut record.tenants[3..] {
+            below.parent = Some("c".to_owned());
+        }
+        record
+    }
+
+    #[test]
+    fn a_tenant_above_others_that_asks_itself_counts_once() {
+        let mut record = family();
+        for weights in [None, Some(Decimal(7.0))] {
+            record.weights = weights;
+            let fill = WaterFill::of(&record);
+            assert!(near(fill.fair.unwrap(), 100.0), "{weights:?}");
+            // `a` wants 300, `b` 400, and the three of `c` 450 together, which is more than 100 for each of 4.
+            assert!(near(fill.level.unwrap(), 100.0), "{weights:?}");
+        }
+        record.tenants[3].denied.0 = 0;
+        // 350 of the three of `c` leave 350 to `a` and `b`, 1 : 2.
+        assert!(near(WaterFill::of(&record).level.unwrap(), 350.0 / 3.0));
+    }
+
+    #[test]
+    fn those_not_told_apart_weigh_what_is_left_of_the_sum_that_a_record_says() {
+        let mut record = family();
+        // `y` is one of them, and they are all below `c`.
+        record.tenants[4].tenant = weir_shared::wire::accounting::OTHERS.to_owned();
+        record.tenants[4].parent = None;
+        assert!(near(WaterFill::of(&record).fair.unwrap(), 700.0 / 8.0));
+        record.weights = Some(Decimal(7.0));
+        let fill = WaterFill::of(&record);
+        assert!(near(fill.fair.unwrap(), 100.0) && near(fill.level.unwrap(), 100.0));
+    }
+
+    #[test]
+    fn tenants_in_a_circle_are_still_drawn() {
+        let mut record = record(10, &[("a", 1.0, 5, 5), ("b", 1.0, 5, 5)]);
+        record.tenants[0].parent = Some("b".to_owned());
+        record.tenants[1].parent = Some("a".to_owned());
+        assert_eq!(WaterFill::of(&record).vessels.len(), 2);
     }
 
     #[test]

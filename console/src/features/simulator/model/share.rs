@@ -13,7 +13,7 @@ use weir_shared::wire::accounting::Tally;
 use weir_shared::wire::replay::{ReplayBody, ReplayKind, ReplayRow};
 
 use super::results::given;
-use crate::features::budget::model::water_fill::{Portion, WaterFill};
+use crate::features::budget::model::water_fill::{Portion, WaterFill, sum_of_weights};
 use crate::format::{count, counted};
 use crate::tenant_name::TenantName;
 use crate::visible::visible;
@@ -99,14 +99,14 @@ pub fn shared(body: &ReplayBody, budget: &str, side: Side, policy: &Policy) -> S
     });
     let sum = |of: fn(&Portion) -> u64| portions.iter().map(of).fold(0, u64::saturating_add);
     let (used, denied) = (sum(|one| one.used), sum(|one| one.denied));
-    let weights: f64 = portions.iter().map(|portion| portion.counts_as).sum();
+    let weights = sum_of_weights(&portions.iter().collect::<Vec<_>>());
     for portion in &mut portions {
         portion.guarantee = (used as f64 * portion.counts_as / weights) as u64;
         portion.borrowed = portion.used.saturating_sub(portion.guarantee);
         portion.reserved = portion.guarantee.saturating_sub(portion.used);
     }
     let seen = portions.len() as u64;
-    let mut fill = WaterFill::among(used, portions.into_iter(), seen);
+    let mut fill = WaterFill::among(used, portions.into_iter(), Some(weights), seen);
     if denied == 0 {
         fill.level = None;
     }
@@ -134,9 +134,15 @@ fn portion(row: &ReplayRow, counts_as: f64, side: Side, policy: &Policy, at: Epo
     let claimant = named
         .then(|| policy.claimant(&row.tenant, Some(&row.name), Revision(0), at))
         .flatten();
+    let above = claimant
+        .as_ref()
+        .and_then(|claimant| claimant.standing.above.first());
     Portion {
         tenant: row.tenant.clone(),
-        weight: claimant.map_or(0.0, |claimant| claimant.standing.weight.as_f64()),
+        parent: above.map(|above| above.name.clone()),
+        weight: claimant
+            .as_ref()
+            .map_or(0.0, |claimant| claimant.standing.weight.as_f64()),
         counts_as,
         guarantee: 0,
         used: units(given(tally).passed),
@@ -293,6 +299,30 @@ mod tests {
             (b.tenant.as_str(), b.weight, b.guarantee, b.borrowed),
             ("b", 2.0, 35, 5)
         );
+    }
+
+    #[test]
+    fn a_tenant_above_others_that_asks_itself_counts_once() {
+        let document = json!({
+            "regions": ["weur"], "default_tier": "free", "tiers": { "free": { "weight": 1 } },
+            "tenants": { "c": { "weight": 3 }, "x": { "parent": "c" }, "y": { "parent": "c" } },
+            "budgets": { "tokens": {
+                "limit": 70, "window_ms": 1000, "sharing": "weighted_fair_escrow", "scope": "global",
+            } },
+        });
+        let policy = Policy::try_from(&read_json(document.to_string().as_bytes()).unwrap());
+        let body = body(&[("a", 20, 80), ("c", 20, 0), ("x", 30, 20), ("y", 10, 0)]);
+        let told = shared(&body, "tokens", Side::Present, &policy.unwrap());
+        let of = |name: &str| {
+            let found = told.fill.portions.iter().find(|one| one.tenant == name);
+            (found.unwrap().counts_as, found.unwrap().guarantee)
+        };
+        // 80 units by 1 : 3; what `c` has are the parts of `x` and `y` together.
+        assert_eq!(
+            ["a", "c", "x", "y"].map(of),
+            [(1.0, 20), (3.0, 60), (1.5, 30), (1.5, 30)]
+        );
+        assert_eq!((told.fill.fair, told.fill.level), (Some(20.0), Some(20.0)));
     }
 
     #[test]

@@ -75,19 +75,25 @@ pub fn arithmetic(
     claim: Option<&Standing>,
 ) -> Option<Arithmetic> {
     let own = record.tenants.iter().find(|one| one.tenant == tenant)?;
-    let mut weights: f64 = record
-        .tenants
-        .iter()
-        .map(WindowTenant::counted_weight)
-        .sum();
     // What those below another have is that one's.
-    let above = |one: &&WindowTenant| {
+    let above = |one: &WindowTenant| {
         let below = |other: &WindowTenant| other.parent.as_ref() == Some(&one.tenant);
         record.tenants.iter().any(below)
     };
-    let twice = record.tenants.iter().filter(above);
-    weights -= twice.map(WindowTenant::counted_weight).sum::<f64>();
-    let others = record.tenants.iter().filter(|one| one.tenant != tenant);
+    let weights = record.weights.map_or_else(
+        || {
+            let once = record.tenants.iter().filter(|one| !above(one));
+            once.map(WindowTenant::counted_weight).sum()
+        },
+        |weights| weights.0,
+    );
+    // A tenant that stands above it is none of the others, with or without somebody between them.
+    let over = |one: &WindowTenant| {
+        let mut all = claim.into_iter().flat_map(|claim| &claim.above);
+        above(one) || all.any(|above| above.name == one.tenant)
+    };
+    let others = record.tenants.iter();
+    let others = others.filter(|one| one.tenant != tenant && !over(one));
     let kept = others.map(|one| u128::from(one.entitlement).saturating_sub(one.served.0));
     let limit = u128::from(record.limit);
     let left = limit.saturating_sub(record.admitted.0.saturating_add(record.reserved.0));
@@ -333,6 +339,10 @@ fn guarantee(figures: &Arithmetic, parent: Option<&str>) -> String {
             "its part by weight of what the one above it is guaranteed".to_owned()
         }
         (Some(_), _) => "its ceiling, which is less than its part by weight".to_owned(),
+        (None, 0) if plain.abs_diff(figures.guarantee) > 1 => format!(
+            "{} units: its part, by weight, of what is not set aside",
+            count(figures.guarantee)
+        ),
         (None, 0) => format!("{part} × {} units, rounded down", count(figures.limit)),
         (None, floor) => format!(
             "{} set aside for it + {part} × what is set aside for nobody, rounded down",

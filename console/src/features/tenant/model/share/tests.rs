@@ -8,6 +8,7 @@ use weir_shared::federation::party::window_claim;
 use weir_shared::report::guarantee::among;
 use weir_shared::units::WindowLabel;
 use weir_shared::wire::accounting::FrameBody;
+use weir_shared::wire::decimal::Decimal;
 
 use super::*;
 use crate::features::budget::model::water_fill::WaterFill;
@@ -206,6 +207,64 @@ fn a_ceiling_and_what_is_set_aside_are_said() {
         value(&explained, "Guarantee").formula,
         "30 set aside for it + 1 / 7 × what is set aside for nobody, rounded down"
     );
+}
+
+#[test]
+fn where_others_have_floors_the_plain_product_is_not_told() {
+    // 350 of the 700 units are set aside for `c`: weights divide the other 350.
+    let mut record = record([50, 100, 550], [30, 0, 0]);
+    for (tenant, units) in record.tenants.iter_mut().zip([50, 100, 550]) {
+        tenant.entitlement = units;
+    }
+    let policy = policy("pinned", json!({}));
+    let formula = |record: &WindowRecord| {
+        let explained = explain(&policy, record, "a", 45_000).unwrap();
+        value(&explained, "Guarantee").formula.clone()
+    };
+    assert_eq!(
+        formula(&record),
+        "50 units: its part, by weight, of what is not set aside"
+    );
+    // One unit comes of rounding.
+    record.tenants[0].entitlement = 99;
+    assert_eq!(formula(&record), "1 / 7 × 700 units, rounded down");
+}
+
+#[test]
+fn a_tenant_above_it_is_none_of_the_others() {
+    // `a` and `b` are below `c`, whose 400 units they divide 1 : 3; `d` weighs 3.
+    let mut record = record([100, 100, 50], [30, 0, 0]);
+    let mut d = record.tenants[1].clone();
+    (d.tenant, d.weight.0, d.entitlement, d.served.0) = ("d".to_owned(), 3.0, 300, 200);
+    record.tenants.push(d);
+    for (below, part) in record.tenants.iter_mut().zip([1.0, 3.0]) {
+        below.parent = Some("c".to_owned());
+        below.counts_as = Some(Decimal(part));
+    }
+    for (tenant, units) in record.tenants.iter_mut().zip([100, 300, 400]) {
+        tenant.entitlement = units;
+    }
+    record.admitted.0 = 350;
+    let of = |record: &WindowRecord, claim: Option<&Standing>| {
+        let figures = arithmetic(record, "a", claim).unwrap();
+        (figures.kept, figures.weights)
+    };
+    // 200 of `b` and 100 of `d`; nothing of `c`.
+    assert_eq!(of(&record, None), (300, 7.0));
+    record.weights = Some(Decimal(9.0));
+    assert_eq!(of(&record, None).1, 9.0, "what the record says counts");
+    // The record names nobody right below `c`: the policy knows who stands above `a`.
+    for below in &mut record.tenants[..2] {
+        below.parent = Some("between".to_owned());
+    }
+    let document = serde_json::from_value(json!({
+        "regions": ["weur"], "tiers": { "free": { "weight": 1 } }, "default_tier": "free",
+        "tenants": { "c": { "weight": 4 }, "between": { "parent": "c" }, "a": { "parent": "between" } },
+    }))
+    .unwrap();
+    let policy = Policy::try_from(&document).unwrap();
+    let claimant = policy.claimant("a", None, Revision(0), EpochMs(0)).unwrap();
+    assert_eq!(of(&record, Some(&claimant.standing)).0, 300);
 }
 
 /// Below `c`, which has a weight of 4 beside 1 and 2, the weights 3 and 1 divide its 400 of 700 units.
