@@ -71,7 +71,7 @@ pub fn RegionsView() -> impl IntoView {
         <States ready=regions.ready() error=regions.error retry=regions.retry()>
             <Troubles troubles=wrong/>
             <section aria-labelledby="regions-heading" class="block">
-                <h2 id="regions-heading">"How each region is"</h2>
+                <h2 id="regions-heading">"State of each region"</h2>
                 <HealthTable regions=regions.value/>
             </section>
             <section aria-labelledby="places-heading" class="block">

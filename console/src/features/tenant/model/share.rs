@@ -265,7 +265,7 @@ fn steps(figures: &Arithmetic, rule: Option<RuleBody>, parent: Option<&str>) -> 
         if let Some(parent) = parent.map(visible) {
             let own = weight(figures.own_weight);
             part = part.from(format!(
-                "{own} among those below {parent}, of what {parent} weighs"
+                "{own} of the weights below {parent}, times {parent}'s weight"
             ));
         }
         steps.extend([

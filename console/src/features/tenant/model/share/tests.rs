@@ -325,7 +325,7 @@ fn a_tenant_below_another_has_one_guarantee_in_the_list_the_budget_and_the_answe
     let answer = explain(&policy, &record, "c/x", 1).unwrap();
     let own = value(&answer, "Its weight");
     assert_eq!(own.value, "3");
-    assert_eq!(own.formula, "3 among those below c, of what c weighs");
+    assert_eq!(own.formula, "3 of the weights below c, times c's weight");
     assert_eq!(
         value(&answer, "Guarantee").formula,
         "3 / 7 × 700 units, rounded down"
