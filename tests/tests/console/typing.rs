@@ -77,7 +77,16 @@ const OTHER_FORMS: [Form; 9] = [
 ];
 
 /// Fields that are no part of the draft.
-const NOT_DRAFTED: [&str; 4] = ["field-new-name", "search", "rule-prefix", "rule-tier"];
+const NOT_DRAFTED: [&str; 7] = [
+    "field-new-name",
+    "field-new-domain",
+    // What they choose is the field below them.
+    "field-check-rule",
+    "field-check-key",
+    "search",
+    "rule-prefix",
+    "rule-tier",
+];
 
 fn policy() -> Value {
     let mut document = everything();

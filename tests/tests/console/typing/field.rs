@@ -245,6 +245,10 @@ impl Field {
             Hand::Select if self.name == "field-algorithm" && (text == "all" || text == "any") => {
                 (format!("{entry}/{text}"), json!([]))
             }
+            // An origin stands in the place of the word.
+            Hand::Select if self.name == "field-unrouted" && text == "forward" => {
+                ("/unrouted/forward".to_owned(), json!({}))
+            }
             Hand::Text | Hand::Select => (self.pointer(entry), json!(text)),
         };
         let what = format!("{self:?}: {pointer} of the draft is {wanted}");
@@ -256,7 +260,9 @@ impl Field {
             let same = match found {
                 Some(found) => {
                     let listed = found == json!([wanted]);
-                    found == wanted || listed || (wanted == json!([]) && found.is_array())
+                    let any = (wanted == json!([]) && found.is_array())
+                        || (wanted == json!({}) && found.is_object());
+                    found == wanted || listed || any
                 }
                 None => left_out,
             };
@@ -270,6 +276,15 @@ impl Field {
             // Beside the entries of its section.
             name @ ("default_tier" | "trusted_proxies" | "allow_private_origins") => {
                 format!("/{name}")
+            }
+            name @ ("url" | "strip_prefix" | "timeout_ms") if entry.is_empty() => {
+                format!("/unrouted/forward/{name}")
+            }
+            name @ ("cost" | "wait_ms") if entry.starts_with("/routes/") => {
+                format!("{entry}/checks/0/{name}")
+            }
+            name @ ("header" | "fixed") if entry.starts_with("/routes/") => {
+                format!("{entry}/checks/0/key/{name}")
             }
             name => format!("{entry}/{name}"),
         }
