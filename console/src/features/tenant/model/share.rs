@@ -263,7 +263,7 @@ fn steps(figures: &Arithmetic, rule: Option<RuleBody>, parent: Option<&str>) -> 
         let share = guarantee(figures, parent);
         let mut part = Step::fact(own, weight(figures.weight), "");
         if let Some(parent) = parent.map(visible) {
-            let own = weight(figures.own_weight);
+            let own = weight(if equal { 1.0 } else { figures.own_weight });
             part = part.from(format!(
                 "{own} of the weights below {parent}, times {parent}'s weight"
             ));
