@@ -274,10 +274,10 @@ impl Field {
     fn pointer(&self, entry: &str) -> String {
         match self.name.trim_start_matches("field-") {
             // Beside the entries of its section.
-            name @ ("default_tier" | "trusted_proxies" | "allow_private_origins") => {
+            name @ ("default_tier" | "trusted_proxies" | "allow_private_origins" | "unrouted") => {
                 format!("/{name}")
             }
-            name @ ("url" | "strip_prefix" | "timeout_ms") if entry.is_empty() => {
+            name @ ("url" | "strip_prefix" | "timeout_ms") => {
                 format!("/unrouted/forward/{name}")
             }
             name @ ("cost" | "wait_ms") if entry.starts_with("/routes/") => {
