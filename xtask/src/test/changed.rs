@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result};
 
+use super::compiled;
 use crate::{crates, process, repository};
 
 /// A folder, and the packages that are made from what is in it.
@@ -42,19 +43,6 @@ const EVERYTHING: [&str; 5] = [
     "rust-toolchain.toml",
     "clippy.toml",
     ".c",
-];
-
-/// All that are beside the core.
-const BESIDE_THE_CORE: [&str; 9] = [
-    "xtask",
-    "weir-reference",
-    "weir-fuzz",
-    "weir-console",
-    "weir-edge",
-    "weir-agent",
-    "weir-cli",
-    "weir-client",
-    "weir-tests",
 ];
 
 /// The packages to check.
@@ -131,8 +119,12 @@ fn of_core(file: &str) -> Vec<&'static str> {
     later.iter().copied().chain(MADE_OF_THE_CORE).collect()
 }
 
+/// What is compiled natively, and the Worker.
 fn all() -> Vec<&'static str> {
-    crates::NAMES.into_iter().chain(BESIDE_THE_CORE).collect()
+    compiled::packages()
+        .into_iter()
+        .chain(["weir-edge"])
+        .collect()
 }
 
 #[cfg(test)]

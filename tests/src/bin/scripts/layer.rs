@@ -243,13 +243,15 @@ async fn status(server: &Serving) -> Result<Value> {
 
 /// The first status that is 200, or the last of many.
 async fn again(server: &Serving) -> Result<Value> {
-    for _ in 0..AGAIN_TRIES_MAX {
-        if status(server).await? == 200 {
+    let mut seen = status(server).await?;
+    for _ in 1..AGAIN_TRIES_MAX {
+        if seen == 200 {
             break;
         }
         sleep(Duration::from_millis(50)).await;
+        seen = status(server).await?;
     }
-    status(server).await
+    Ok(seen)
 }
 
 /// Weir is killed in the middle of visits, and comes back.
