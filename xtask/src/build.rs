@@ -5,7 +5,6 @@
 mod console;
 mod edge;
 mod headers;
-mod names;
 
 use std::fs::{self, File};
 use std::panic::resume_unwind;
