@@ -15,7 +15,7 @@ pub fn GlossaryPage() -> impl IntoView {
 }
 
 lazy!(
-    budgets,
+    figures,
     fetch,
     fn content() {
         view! {

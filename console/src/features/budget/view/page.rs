@@ -51,7 +51,7 @@ pub fn BudgetPage() -> impl IntoView {
 }
 
 lazy!(
-    budgets,
+    figures,
     fetch,
     fn content(name: Memo<String>) {
         view! { <Sections name=name/> }

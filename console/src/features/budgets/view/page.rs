@@ -23,7 +23,7 @@ pub fn BudgetsPage() -> impl IntoView {
 }
 
 lazy!(
-    budgets,
+    figures,
     fetch,
     fn content() {
         view! { <Sections/> }

@@ -21,7 +21,7 @@ pub fn DecisionPage() -> impl IntoView {
 }
 
 lazy!(
-    tenants,
+    figures,
     fetch,
     fn content(id: Memo<String>) {
         move || {

@@ -23,7 +23,7 @@ pub fn DecisionsPage() -> impl IntoView {
 }
 
 lazy!(
-    tenants,
+    figures,
     fetch,
     fn content(paused: RwSignal<bool>) {
         view! { <Tail paused/> }

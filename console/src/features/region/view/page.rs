@@ -34,7 +34,7 @@ pub fn RegionPage() -> impl IntoView {
 }
 
 lazy!(
-    budgets,
+    figures,
     fetch,
     fn content(name: Memo<String>) {
         move || view! { <OneRegion name=name.get()/> }

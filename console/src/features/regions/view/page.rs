@@ -15,7 +15,7 @@ pub fn RegionsPage() -> impl IntoView {
 }
 
 lazy!(
-    budgets,
+    figures,
     fetch,
     fn content() {
         view! { <RegionsView/> }

@@ -36,7 +36,7 @@ pub fn TenantPage() -> impl IntoView {
 }
 
 lazy!(
-    tenants,
+    figures,
     fetch,
     fn content(name: Memo<String>) {
         move || {

@@ -15,7 +15,7 @@ pub fn TenantsPage() -> impl IntoView {
 }
 
 lazy!(
-    tenants,
+    figures,
     fetch,
     fn content() {
         view! { <TenantList/> }
