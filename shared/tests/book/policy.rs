@@ -171,7 +171,7 @@ pub(super) fn page() -> String {
             .collect::<String>()
 }
 
-/// The two descriptions of a form, in the code and in the OpenAPI document, name the same fields.
+/// The page, which reads the rows of a form as text, has every field that they give the OpenAPI document.
 #[test]
 fn forms_of_the_policy_have_the_fields_that_the_openapi_document_says() {
     let document = openapi::document().expect("the forms are well written");

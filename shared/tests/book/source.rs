@@ -1,5 +1,8 @@
 //! What is read out of the sources: comments of items are what a page says of them.
 
+/// Where the rows are that several sections have.
+const CHANGES: &str = include_str!("../../wire/src/changes.rs");
+
 /// A field of a struct, or a variant of an enum.
 pub(super) struct Member {
     /// As it is written on the wire.
@@ -63,15 +66,19 @@ fn item<'a>(source: &'a str, kind: &str, name: &str) -> Option<(String, Vec<&'a 
 /// The fields of a struct, with its own comment.
 pub(super) fn fields(source: &str, name: &str) -> Option<(String, Vec<Member>)> {
     let (says, lines) = item(source, "struct", name)?;
+    let lines: Vec<&str> = lines.into_iter().flat_map(with_changes).collect();
     let mut found = Vec::new();
     for (at, line) in lines.iter().enumerate() {
         if let Some((name, form)) = line
-            .strip_prefix("    pub ")
+            .trim_start()
+            .strip_prefix("pub ")
             .and_then(|field| field.split_once(": "))
         {
+            // A row says after its name what it is on the wire, if that is another word.
+            let word = name.split_once(" as \"").map(|(_, word)| word);
             found.push(Member {
-                name: renamed(&lines[..at]).unwrap_or(name).to_owned(),
-                // A row of a table says more of the number behind its type.
+                name: word.unwrap_or(name).trim_end_matches('"').to_owned(),
+                // It says more of the field behind its type.
                 holds: form
                     .trim_end_matches(',')
                     .split(" = ")
@@ -84,15 +91,16 @@ pub(super) fn fields(source: &str, name: &str) -> Option<(String, Vec<Member>)> 
     Some((says, found))
 }
 
-/// The name that an attribute directly above gives.
-fn renamed<'a>(lines: &[&'a str]) -> Option<&'a str> {
-    let attributes = lines
-        .iter()
-        .rev()
-        .take_while(|line| !line.trim_start().starts_with("///"));
-    let mut names =
-        attributes.filter_map(|line| line.split_once("rename = \"")?.1.split('"').next());
-    names.next()
+/// A line of a section; in the place of one that stands for the rows of changes, these.
+fn with_changes(line: &str) -> Vec<&str> {
+    if line.trim() != "...Changes;" {
+        return vec![line];
+    }
+    let (_, rows) = CHANGES
+        .split_once("macro_rules! changes {")
+        .expect("the rows of changes are there");
+    let rows = rows.split_once("\n}").map_or(rows, |(rows, _)| rows);
+    rows.lines().collect()
 }
 
 /// The variants of an enum, with its own comment. Fields of a variant that has names are not looked at.

@@ -5,7 +5,7 @@
 //! | --- | --- |
 //! | callers and agents | [`agent`], [`batch`], [`check`], [`guard`], [`health`], [`problem`], [`report`], [`reserve`], [`settle`] |
 //! | operators | [`audit`], [`effective`], [`operator`], [`overrides`], [`preview`], [`replay`] |
-//! | whoever writes a policy | [`descriptor`], [`lease_sizes`], [`metering`], [`numbers`], [`overload`], [`policy`], [`route`], [`tenant`] |
+//! | whoever writes a policy | [`changes`], [`descriptor`], [`lease_sizes`], [`metering`], [`numbers`], [`overload`], [`policy`], [`route`], [`tenant`] |
 //! | another object | [`accounting`], [`exchange`], [`holdings`], [`limit_terms`], [`registry`], [`series`], [`shares`], [`telemetry`], [`usage`] |
 //! | the same object, from its rows | [`access`], [`cells`], [`saved_policy`], [`stored`], [`windows`] |
 //! | all of these | [`amount`], [`by_name`], [`count`], [`decimal`], [`either`], [`role`], [`rule_kind`], [`shard_key`], [`token_usage`], [`unique_map`] |
@@ -18,6 +18,7 @@ pub mod audit;
 pub mod batch;
 pub mod by_name;
 pub mod cells;
+pub mod changes;
 pub mod check;
 pub mod count;
 pub mod decimal;
@@ -46,6 +47,7 @@ pub mod role;
 pub mod route;
 pub mod rule_kind;
 pub mod saved_policy;
+mod section;
 pub mod series;
 pub mod settle;
 pub mod shard_key;

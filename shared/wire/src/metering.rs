@@ -9,6 +9,7 @@ use super::amount::AmountBody;
 use super::decimal::Decimal;
 use super::numbers::{GuardOverrideBody, MeterOverrideBody};
 use super::policy::{OnUnavailable, Scope};
+use super::section::section;
 
 /// What a policy writes in the place of a rate that is meant to have no bound.
 const UNLIMITED: &str = "unlimited";
@@ -75,37 +76,33 @@ impl<'de> Deserialize<'de> for RateBody {
     }
 }
 
+section! {
 /// One meter: the flow of one kind of unit that each tenant may have. A deficit bucket of `per_sec * burst_seconds` units.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
 pub struct MeterBody {
     /// Units per second.
-    pub per_sec: Option<RateBody>,
+    pub per_sec: Option<RateBody> = "number or 'unlimited' or null";
     /// Seconds of that rate in a full bucket; 10 when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub burst_seconds: Option<Decimal>,
+    pub burst_seconds: Option<Decimal> = "number";
     /// How long one batch may leave the bucket empty, which bounds its debt; a minute when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_debt_ms: Option<u64>,
+    pub max_debt_ms: Option<u64> = "integer";
     /// Whether it bounds one region or the whole deployment; `global` when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub scope: Option<Scope>,
+    pub scope: Option<Scope> = "Scope";
     /// Whether what it admits is billed; true when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub billable: Option<bool>,
+    pub billable: Option<bool> = "boolean";
     /// Decided and counted, never enforced.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub shadow: Option<bool>,
+    pub shadow: Option<bool> = "boolean";
     /// The answer when the holder is unreachable.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub on_unavailable: Option<OnUnavailable>,
+    pub on_unavailable: Option<OnUnavailable> = "OnUnavailable";
+}
 }
 
 impl MeterBody {
-    /// Its fields, as the OpenAPI document has them.
-    pub const SCHEMA: &str = "per_sec?: number or 'unlimited' or null, burst_seconds?: number, max_debt_ms?: integer, \
-        scope?: Scope, billable?: boolean, shadow?: boolean, on_unavailable?: OnUnavailable";
-
     /// Its numbers, which may be others for a tenant.
     #[must_use]
     pub fn numbers(&self) -> MeterOverrideBody {
@@ -122,35 +119,31 @@ fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<AmountBody
     AmountBody::deserialize(deserializer).map(Some)
 }
 
+section! {
 /// One guard: how many calls of each tenant run at a time, and start in a minute.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
 pub struct GuardBody {
     /// Calls at a time; any number when absent.
     #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
-    pub concurrency: Option<AmountBody>,
+    pub concurrency: Option<AmountBody> = "Amount?";
     /// Calls in a minute; any number when absent.
     #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
-    pub per_minute: Option<AmountBody>,
+    pub per_minute: Option<AmountBody> = "Amount?";
     /// How long a call counts as running without a renewal or release; half a minute when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub lease_ms: Option<u64>,
+    pub lease_ms: Option<u64> = "integer";
     /// Whether it bounds one region or the whole deployment; `global` when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub scope: Option<Scope>,
+    pub scope: Option<Scope> = "Scope";
     /// Decided and counted, never enforced.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub shadow: Option<bool>,
+    pub shadow: Option<bool> = "boolean";
     /// The answer when the holder is unreachable.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub on_unavailable: Option<OnUnavailable>,
+    pub on_unavailable: Option<OnUnavailable> = "OnUnavailable";
+}
 }
 
 impl GuardBody {
-    /// Its fields, as the OpenAPI document has them.
-    pub const SCHEMA: &str = "concurrency?: Amount?, per_minute?: Amount?, lease_ms?: integer, scope?: Scope, \
-        shadow?: boolean, on_unavailable?: OnUnavailable";
-
     /// Its numbers, which may be others for a tenant.
     #[must_use]
     pub fn numbers(&self) -> GuardOverrideBody {

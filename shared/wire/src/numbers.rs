@@ -10,6 +10,7 @@ use super::decimal::Decimal;
 use super::effective::Valued;
 use super::metering::RateBody;
 use super::policy::{Cadence, LimitBody, Scope};
+use super::section::section;
 
 /// What a row says of a number to those who list all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,27 +21,24 @@ pub struct Number {
     pub unit: &'static str,
 }
 
-/// Makes the form of a section from its rows: of each number its type, its form in the OpenAPI document, and its unit.
+/// Makes a section of numbers, each of which may be absent, from their rows: a field's, and the unit.
 macro_rules! numbers {
     ($(#[$doc:meta])* pub struct $form:ident {
         $($(#[$row:meta])* pub $name:ident: $type:ty = $schema:literal, $unit:literal;)+
     }) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-        #[serde(deny_unknown_fields, default)]
-        pub struct $form {
-            $($(#[$row])*
-            #[serde(skip_serializing_if = "Option::is_none")]
-            pub $name: Option<$type>,)+
+        section! {
+            $(#[$doc])*
+            pub struct $form {
+                $($(#[$row])*
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub $name: Option<$type> = $schema;)+
+            }
         }
 
         impl $form {
             /// Its numbers, in the order of the document.
             pub const NUMBERS: &[Number] =
                 &[$(Number { name: stringify!($name), unit: $unit }),+];
-
-            /// Its fields, as the OpenAPI document has them.
-            pub const SCHEMA: &str = concat!($(stringify!($name), "?: ", $schema, ", "),+);
         }
     };
 }

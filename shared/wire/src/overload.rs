@@ -6,6 +6,7 @@ use weir_core::units::{EpochMs, HolderId, Incarnation, Revision, Sequence};
 use super::count::is_zero;
 use super::decimal::Decimal;
 use super::exchange::VERSION;
+use super::section::section;
 use super::stored::{Damaged, Row};
 
 /// The rule that denies clients while the resource fails.
@@ -30,44 +31,44 @@ pub enum Final {
     Mean,
 }
 
+section! {
 /// One resource of the policy; what is absent has its default.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
 pub struct OverloadBody {
     /// Buckets of each level; 1000 when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub buckets: Option<u64>,
+    pub buckets: Option<u64> = "integer";
     /// Levels; 3 when absent, or as many as `clients` take.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub levels: Option<u64>,
+    pub levels: Option<u64> = "integer";
     /// The number of clients that levels are computed for, in the place of `levels`: one in a thousand is taken for heavy,
     /// and at most one in ten thousand others shares all its cells with those.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub clients: Option<u64>,
+    pub clients: Option<u64> = "integer";
     /// The time after which clients are placed anew; five minutes when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub rotate_ms: Option<u64>,
+    pub rotate_ms: Option<u64> = "integer";
     /// How the probabilities of the levels become one (`blue`); the least when absent.
-    #[serde(rename = "final", skip_serializing_if = "Option::is_none")]
-    pub combine: Option<Final>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub combine as "final": Option<Final> = "'min' or 'mean'";
     /// By how much a failure raises a probability (`blue`); 0.04 when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub increase: Option<Decimal>,
+    pub increase: Option<Decimal> = "number";
     /// By how much a success lowers it (`blue`); 0.00004 when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub decrease: Option<Decimal>,
+    pub decrease: Option<Decimal> = "number";
     /// The rate at which it decays by itself (`blue`), as the exponent of one second; 0.01 when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub decay_per_s: Option<Decimal>,
+    pub decay_per_s: Option<Decimal> = "number";
     /// The rule that denies clients; `fair_rate` when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub steering: Option<Steering>,
+    pub steering: Option<Steering> = "'fair_rate' or 'blue'";
     /// Concurrent requests of routes that each isolate has at the resource; unlimited when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub slots: Option<u64>,
+    pub slots: Option<u64> = "integer";
     /// Decided and counted, never enforced.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub shadow: Option<bool>,
+    pub shadow: Option<bool> = "boolean";
+}
 }
 
 /// What holders of a resource agree on: a parent has no policy of its own.

@@ -17,128 +17,78 @@ use super::metering::{GuardBody, MeterBody};
 use super::numbers::{BudgetOverrideBody, GuardOverrideBody, LimitOverrideBody, MeterOverrideBody};
 use super::overload::OverloadBody;
 use super::route::{RouteBody, UnroutedBody};
+use super::section::section;
 pub use super::tenant::TenantBody;
 use super::unique_map;
 
+section! {
 /// The whole document.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
 pub struct PolicyDocument {
     /// Whether decisions are enforced; false decides and counts, and admits everything.
-    pub enforcing: bool,
+    pub enforcing: bool = "boolean", true;
     /// The regions that decide.
-    pub regions: Vec<String>,
+    pub regions: Vec<String> = required "[string]";
     /// Where coordinators, registry and ledgers are first placed; the first of `regions` when absent.
-    pub home: Option<String>,
+    pub home: Option<String> = "string?";
     /// Tiers by name.
     #[serde(deserialize_with = "unique_map::deserialize")]
-    pub tiers: OrderedMap<String, TierBody>,
+    pub tiers: OrderedMap<String, TierBody> = "{any}";
     /// A tenant's tier by the prefix of its name; the first match counts.
-    pub tier_rules: Vec<TierRuleBody>,
+    pub tier_rules: Vec<TierRuleBody> = "[any]";
     /// The tier of all others; null refuses them.
-    pub default_tier: Option<String>,
+    pub default_tier: Option<String> = "string?";
     /// Tenants that Weir distinguishes; those beyond share one.
-    pub tenants_max: u64,
+    pub tenants_max: u64 = "integer", 100_000;
     /// The most that unnamed tenants weigh together.
-    pub unknown_weight_max: Decimal,
+    pub unknown_weight_max: Decimal = "number", Decimal(8.0);
     /// Named tenants.
     #[serde(deserialize_with = "unique_map::deserialize")]
-    pub tenants: OrderedMap<String, TenantBody>,
+    pub tenants: OrderedMap<String, TenantBody> = "{Tenant}";
     /// Budgets by name.
     #[serde(deserialize_with = "unique_map::deserialize")]
-    pub budgets: OrderedMap<String, BudgetBody>,
+    pub budgets: OrderedMap<String, BudgetBody> = "{Budget}";
     /// Limits by name.
     #[serde(deserialize_with = "unique_map::deserialize")]
-    pub limits: OrderedMap<String, LimitBody>,
+    pub limits: OrderedMap<String, LimitBody> = "{any}";
     /// Meters by name.
     #[serde(deserialize_with = "unique_map::deserialize")]
-    pub meters: OrderedMap<String, MeterBody>,
+    pub meters: OrderedMap<String, MeterBody> = "{Meter}";
     /// Guards by name.
     #[serde(deserialize_with = "unique_map::deserialize")]
-    pub guards: OrderedMap<String, GuardBody>,
+    pub guards: OrderedMap<String, GuardBody> = "{Guard}";
     /// Overload resources by name.
     #[serde(deserialize_with = "unique_map::deserialize")]
-    pub overload: OrderedMap<String, OverloadBody>,
+    pub overload: OrderedMap<String, OverloadBody> = "{Overload}";
     /// Gateway routes; the first that fits takes a request.
-    pub routes: Vec<RouteBody>,
+    pub routes: Vec<RouteBody> = "[Route]";
     /// What happens to requests that no route takes.
-    pub unrouted: UnroutedBody,
+    pub unrouted: UnroutedBody = "'refuse' or Forward";
     /// Networks of proxies in front of Weir that are trusted to say where a request comes from: `10.0.0.0/8`.
-    pub trusted_proxies: Vec<String>,
+    pub trusted_proxies: Vec<String> = "[string]";
     /// Whether origins may have private, link-local and loopback addresses.
-    pub allow_private_origins: bool,
+    pub allow_private_origins: bool = "boolean";
     /// Tenants by the SHA-256 of their API key, in hexadecimal.
     #[serde(deserialize_with = "unique_map::deserialize")]
-    pub api_keys: OrderedMap<String, String>,
+    pub api_keys: OrderedMap<String, String> = "{string}";
     /// What descriptors of Envoy's rate limit service charge, by domain; of a list, the first that fits. Absent where there
     /// are none, so that a version which does not have them reads the rest.
     #[serde(
         deserialize_with = "unique_map::deserialize",
         skip_serializing_if = "OrderedMap::is_empty"
     )]
-    pub descriptors: OrderedMap<String, Vec<DescriptorBody>>,
+    pub descriptors: OrderedMap<String, Vec<DescriptorBody>> = "{[Descriptor]}";
     /// The rate-limit headers of a decision.
-    pub rate_limit_headers: HeaderDialect,
+    pub rate_limit_headers: HeaderDialect = "'ietf' or 'x_ratelimit' or 'none'";
+}
 }
 
-impl Default for PolicyDocument {
-    fn default() -> Self {
-        Self {
-            enforcing: true,
-            regions: Vec::new(),
-            home: None,
-            tiers: OrderedMap::new(),
-            tier_rules: Vec::new(),
-            default_tier: None,
-            tenants_max: 100_000,
-            unknown_weight_max: Decimal(8.0),
-            tenants: OrderedMap::new(),
-            budgets: OrderedMap::new(),
-            limits: OrderedMap::new(),
-            meters: OrderedMap::new(),
-            guards: OrderedMap::new(),
-            overload: OrderedMap::new(),
-            routes: Vec::new(),
-            unrouted: UnroutedBody::Refuse,
-            trusted_proxies: Vec::new(),
-            allow_private_origins: false,
-            api_keys: OrderedMap::new(),
-            descriptors: OrderedMap::new(),
-            rate_limit_headers: HeaderDialect::Ietf,
-        }
-    }
-}
-
+section! {
 /// One tier.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
 pub struct TierBody {
     /// The weight of each of its tenants; at most six decimals.
-    pub weight: Option<Decimal>,
-    /// Numbers of meters, by name.
-    #[serde(
-        deserialize_with = "unique_map::deserialize",
-        skip_serializing_if = "OrderedMap::is_empty"
-    )]
-    pub meters: OrderedMap<String, MeterOverrideBody>,
-    /// Numbers of guards, by name.
-    #[serde(
-        deserialize_with = "unique_map::deserialize",
-        skip_serializing_if = "OrderedMap::is_empty"
-    )]
-    pub guards: OrderedMap<String, GuardOverrideBody>,
-    /// Numbers of limits with `per_tenant`, by name.
-    #[serde(
-        deserialize_with = "unique_map::deserialize",
-        skip_serializing_if = "OrderedMap::is_empty"
-    )]
-    pub limits: OrderedMap<String, LimitOverrideBody>,
-    /// Claims to budgets, by name.
-    #[serde(
-        deserialize_with = "unique_map::deserialize",
-        skip_serializing_if = "OrderedMap::is_empty"
-    )]
-    pub budgets: OrderedMap<String, BudgetOverrideBody>,
+    pub weight: Option<Decimal> = "number?";
+    ...Changes;
+}
 }
 
 /// One rule that gives a tier by prefix.
@@ -213,43 +163,36 @@ pub enum OnUnavailable {
     Allow,
 }
 
+section! {
 /// One budget.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
 pub struct BudgetBody {
     /// What it is for, in a sentence for people: the console shows it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub description: Option<String>,
+    pub description: Option<String> = "string";
     /// Units per window.
-    pub limit: Option<u64>,
+    pub limit: Option<u64> = "integer?";
     /// Length of a window.
-    pub window_ms: Option<u64>,
+    pub window_ms: Option<u64> = "integer?";
     /// How it is shared.
-    pub sharing: Option<Sharing>,
+    pub sharing: Option<Sharing> = "Sharing?";
     /// Where it is kept.
-    pub scope: Option<Scope>,
+    pub scope: Option<Scope> = "Scope?";
     /// What happens to unused guarantees. When absent: `pooled` in windows of 10 s and more, `pinned` in shorter ones.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub reserve: Option<Reserve>,
+    pub reserve: Option<Reserve> = "'pinned' or 'paced' or 'pooled' or 'none'";
     /// What happens when the coordinator is unreachable.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub outage: Option<Outage>,
+    pub outage: Option<Outage> = "'fail_closed' or 'regional_only'";
     /// Lease sizes; `"auto"` when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub lease: Option<LeaseSizesBody>,
+    pub lease: Option<LeaseSizesBody> = "any";
     /// Decided and counted, never enforced.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub shadow: Option<bool>,
+    pub shadow: Option<bool> = "boolean";
     /// The answer when a holder is unreachable.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub on_unavailable: Option<OnUnavailable>,
+    pub on_unavailable: Option<OnUnavailable> = "OnUnavailable";
 }
-
-impl BudgetBody {
-    /// Its fields, as the OpenAPI document has them.
-    pub const SCHEMA: &str = "description?: string, limit?: integer?, window_ms?: integer?, sharing?: Sharing?, \
-        scope?: Scope?, reserve?: 'pinned' or 'paced' or 'pooled' or 'none', outage?: 'fail_closed' or 'regional_only', \
-        lease?: any, shadow?: boolean, on_unavailable?: OnUnavailable";
 }
 
 /// The algorithm of a limit.

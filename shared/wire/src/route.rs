@@ -6,67 +6,68 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use weir_core::ordered::OrderedMap;
 
 use super::either::{self, Either};
+use super::section::section;
 use super::token_usage::UsageBody;
 use super::unique_map;
 
+section! {
 /// One route. The first of the list that fits a request takes it.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
 pub struct RouteBody {
     /// Its name, in answers and records.
-    pub name: Option<String>,
+    pub name: Option<String> = "string?";
     /// The host that it is for; `*.example.com` is every name below that one; any when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub host: Option<String>,
+    pub host: Option<String> = "string";
     /// The path that it is for: `*` stands for one segment, at the end for all that follow. Any when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub path: Option<String>,
+    pub path: Option<String> = "string";
     /// Whether the case of letters in the path is ignored; false when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub case_insensitive: Option<bool>,
+    pub case_insensitive: Option<bool> = "boolean";
     /// The methods that it is for; all when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub methods: Option<Vec<String>>,
+    pub methods: Option<Vec<String>> = "[string]";
     /// The models that it is for, by the `model` of the request's body in JSON: names, in which `*` stands for any
     /// characters. All when absent, and requests that name none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub models: Option<Vec<String>>,
+    pub models: Option<Vec<String>> = "[string]";
     /// The source of the tenant's name; without it no check of a tenant is possible.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub tenant: Option<TenantSourceBody>,
+    pub tenant: Option<TenantSourceBody> = "TenantSource";
     /// What happens to a request without a tenant; `"refuse"` when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub absent_tenant: Option<AbsentTenantBody>,
+    pub absent_tenant: Option<AbsentTenantBody> = "'refuse' or AbsentTenant";
     /// Whether the origin gets the header with the tenant's API key or token; false when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub forward_credential: Option<bool>,
+    pub forward_credential: Option<bool> = "boolean";
     /// Whether Weir requests the usage of streams of OpenAI's form if the client does not; false when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub inject_usage: Option<bool>,
+    pub inject_usage: Option<bool> = "boolean";
     /// The form of refusals; `"problem"` when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub errors: Option<ErrorForm>,
+    pub errors: Option<ErrorForm> = "'problem' or 'openai' or 'anthropic'";
     /// The rules that a request is charged to, all or nothing.
-    pub checks: Vec<RouteCheckBody>,
+    pub checks: Vec<RouteCheckBody> = "[RouteCheck]";
     /// Where admitted requests go.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub origin: Option<OriginBody>,
+    pub origin: Option<OriginBody> = "RouteOrigin?";
     /// What Weir answers by itself, in the place of an origin.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub answer: Option<AnswerBody>,
+    pub answer: Option<AnswerBody> = "'models'";
     /// Where they go if it fails: each in turn, after those before it have failed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub fallback: Vec<OriginBody>,
+    pub fallback: Vec<OriginBody> = "[RouteOrigin]";
     /// Whether a request that the first origin may have performed goes to the next, whatever its method; when absent, only
     /// with a method that may be repeated.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub retry_unsafe: Option<bool>,
+    pub retry_unsafe: Option<bool> = "boolean";
     /// How many milliseconds a WebSocket may be open; when absent, requests for one are forwarded like any other.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub websocket_ms: Option<u64>,
+    pub websocket_ms: Option<u64> = "integer";
     /// Decided and counted, never enforced.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub shadow: Option<bool>,
+    pub shadow: Option<bool> = "boolean";
+}
 }
 
 /// What Weir answers by itself.
@@ -91,34 +92,35 @@ pub enum ErrorForm {
     Anthropic,
 }
 
+section! {
 /// The source of a tenant's name, exactly one of these, and a prefix.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Eq)]
 pub struct TenantSourceBody {
     /// The value of a request header; the sender is trusted.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub header: Option<String>,
+    pub header: Option<String> = "string";
     /// The tenant of a key in the policy's `api_keys`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub api_key: Option<ApiKeyBody>,
+    pub api_key: Option<ApiKeyBody> = "ApiKey";
     /// A claim of a signed token.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub jwt: Option<JwtBody>,
+    pub jwt: Option<JwtBody> = "Jwt";
     /// The address that the request comes from.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub client_address: Option<NothingBody>,
+    pub client_address: Option<NothingBody> = "Nothing";
     /// The country that it comes from: two letters.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub country: Option<NothingBody>,
+    pub country: Option<NothingBody> = "Nothing";
     /// The number of the network that it comes from.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub asn: Option<NothingBody>,
+    pub asn: Option<NothingBody> = "Nothing";
     /// One tenant for all.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub fixed: Option<String>,
+    pub fixed: Option<String> = "string";
     /// Text that is put before the name.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub prefix: Option<String>,
+    pub prefix: Option<String> = "string";
+}
 }
 
 /// An object without a field.
@@ -126,30 +128,32 @@ pub struct TenantSourceBody {
 #[serde(deny_unknown_fields)]
 pub struct NothingBody {}
 
+section! {
 /// Where an API key is found.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Eq)]
 pub struct ApiKeyBody {
     /// The request header that carries it.
-    pub header: Option<String>,
+    pub header: Option<String> = required "string?";
+}
 }
 
+section! {
 /// Where a signed token is found (RFC 7519), and what makes it valid.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Eq)]
 pub struct JwtBody {
     /// The request header that carries it; `authorization` when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub header: Option<String>,
+    pub header: Option<String> = "string";
     /// The claim that names the tenant; `sub` when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub claim: Option<String>,
+    pub claim: Option<String> = "string";
     /// Its required issuer: its claim `iss`.
-    pub issuer: Option<String>,
+    pub issuer: Option<String> = required "string?";
     /// Its required audience: its claim `aud`.
-    pub audience: Option<String>,
+    pub audience: Option<String> = required "string?";
     /// Where the issuer's keys are.
-    pub jwks_url: Option<String>,
+    pub jwks_url: Option<String> = required "string?";
+}
 }
 
 /// What becomes of a request in which no tenant is found: `"refuse"` or `{"as": NAME}`.
@@ -161,13 +165,13 @@ pub enum AbsentTenantBody {
     As(AsBody),
 }
 
+section! {
 /// The tenant that counts for requests without one.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Eq)]
 pub struct AsBody {
     /// Its name.
-    #[serde(rename = "as")]
-    pub name: Option<String>,
+    pub name as "as": Option<String> = required "string?";
+}
 }
 
 /// What becomes of a request that no route takes: `"refuse"` or `{"forward": {..}}`.
@@ -180,46 +184,49 @@ pub enum UnroutedBody {
     Forward(ForwardBody),
 }
 
+section! {
 /// Where requests without a route go.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Eq)]
 pub struct ForwardBody {
     /// The origin.
-    pub forward: Option<OriginBody>,
+    pub forward: Option<OriginBody> = required "RouteOrigin?";
+}
 }
 
+section! {
 /// A server to which requests are forwarded.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Eq)]
 pub struct OriginBody {
     /// Its URL; a path of it is put before the request's.
-    pub url: Option<String>,
+    pub url: Option<String> = required "string?";
     /// The beginning of the request's path that the origin's does not have.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub strip_prefix: Option<String>,
+    pub strip_prefix: Option<String> = "string";
     /// How long it may take to begin its answer; half a minute when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub timeout_ms: Option<u64>,
+    pub timeout_ms: Option<u64> = "integer";
     /// Headers that the origin gets, in place of the client's by their names.
     #[serde(
         deserialize_with = "unique_map::deserialize",
         skip_serializing_if = "OrderedMap::is_empty"
     )]
-    pub headers: OrderedMap<String, OriginHeaderBody>,
+    pub headers: OrderedMap<String, OriginHeaderBody> = "{OriginHeader}";
     /// Where the origin reports its limits, and which overload resource follows them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub limits: Option<OriginLimitsBody>,
+    pub limits: Option<OriginLimitsBody> = "OriginLimits";
+}
 }
 
+section! {
 /// Limits that an origin reports in its answers.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Eq)]
 pub struct OriginLimitsBody {
     /// The overload resource that follows them: for `origin` one of the route's checks, for an origin in `fallback` another,
     /// which decides when a request would go there.
-    pub overload: Option<String>,
+    pub overload: Option<String> = required "string?";
     /// The fields that report them.
-    pub format: Option<LimitsFormat>,
+    pub format: Option<LimitsFormat> = required "'openai' or 'anthropic'?";
+}
 }
 
 /// The fields in which a provider reports its limits.
@@ -233,51 +240,52 @@ pub enum LimitsFormat {
     Anthropic,
 }
 
+section! {
 /// The value of a header for the origin: a secret of the deployment, and a prefix.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Eq)]
 pub struct OriginHeaderBody {
     /// The name of the secret.
-    pub secret: Option<String>,
+    pub secret: Option<String> = required "string?";
     /// The text before its value.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub prefix: Option<String>,
+    pub prefix: Option<String> = "string";
+}
 }
 
+section! {
 /// One check of a request.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
 pub struct RouteCheckBody {
     /// A budget.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub budget: Option<String>,
+    pub budget: Option<String> = "string";
     /// A limit.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub limit: Option<String>,
+    pub limit: Option<String> = "string";
     /// The key within the limit.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub key: Option<KeyBody>,
+    pub key: Option<KeyBody> = "RouteKey";
     /// The key of each dimension, by name, within a limit that is made of others.
     #[serde(
         deserialize_with = "unique_map::optional",
         skip_serializing_if = "Option::is_none"
     )]
-    pub keys: Option<OrderedMap<String, KeyBody>>,
+    pub keys: Option<OrderedMap<String, KeyBody>> = "{RouteKey}";
     /// A meter.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub meter: Option<String>,
+    pub meter: Option<String> = "string";
     /// A guard, whose slot is held until the answer has ended.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub guard: Option<String>,
+    pub guard: Option<String> = "string";
     /// An overload resource, which gets the request's outcome.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub overload: Option<String>,
+    pub overload: Option<String> = "string";
     /// The units; 1 when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub cost: Option<CostBody>,
+    pub cost: Option<CostBody> = "RouteCost";
     /// How long the request may wait if a budget or an overload resource would deny it; not at all when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub wait_ms: Option<u64>,
+    pub wait_ms: Option<u64> = "integer";
+}
 }
 
 /// Where the key within a limit is found: `"tenant"`, `"client_address"`, or an object.
@@ -291,16 +299,17 @@ pub enum KeyBody {
     Source(KeySourceBody),
 }
 
+section! {
 /// The source of a key: exactly one of these.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Eq)]
 pub struct KeySourceBody {
     /// The value of a request header.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub header: Option<String>,
+    pub header: Option<String> = "string";
     /// One key for all.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub fixed: Option<String>,
+    pub fixed: Option<String> = "string";
+}
 }
 
 /// What a request costs: a number of units, or where that is found.
@@ -312,39 +321,40 @@ pub enum CostBody {
     Source(CostSourceBody),
 }
 
+section! {
 /// The source of a cost: exactly one of `header`, `body_bytes`, `response_header` and `usage`, with its fields.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
 pub struct CostSourceBody {
     /// The request header that has it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub header: Option<String>,
+    pub header: Option<String> = "string";
     /// The most that the request header may say.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub max: Option<u64>,
+    pub max: Option<u64> = "integer";
     /// The bytes of the request's body.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub body_bytes: Option<BodyBytesBody>,
+    pub body_bytes: Option<BodyBytesBody> = "BodyBytes";
     /// The header of the origin's answer that has it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub response_header: Option<String>,
+    pub response_header: Option<String> = "string";
     /// Units that are charged until the answer reports the number.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub reserve: Option<u64>,
+    pub reserve: Option<u64> = "integer";
     /// The usage that the answer reports.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub usage: Option<Box<UsageBody>>,
+    pub usage: Option<Box<UsageBody>> = "TokenUsage";
+}
 }
 
+section! {
 /// A cost by the size of the request's body.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Eq)]
 pub struct BodyBytesBody {
     /// Bytes of a unit; 1 when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub per: Option<u64>,
+    pub per: Option<u64> = "integer";
     /// Units that are charged for a body of unknown length until it is counted.
-    pub reserve: Option<u64>,
+    pub reserve: Option<u64> = required "integer?";
+}
 }
 
 impl Either<AsBody> for AbsentTenantBody {

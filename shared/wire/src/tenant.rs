@@ -8,6 +8,7 @@ use super::amount::AmountBody;
 use super::decimal::Decimal;
 use super::numbers::{BudgetOverrideBody, GuardOverrideBody, LimitOverrideBody, MeterOverrideBody};
 use super::overrides::OverrideBody;
+use super::section::section;
 use super::unique_map;
 
 /// A number of a claim that a tenant says of all budgets at once, as the console asks for it.
@@ -23,46 +24,23 @@ pub struct ClaimToAll {
     pub hint: &'static str,
 }
 
+section! {
 /// One named tenant.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
 pub struct TenantBody {
     /// Its tier; by rule when absent.
-    pub tier: Option<String>,
+    pub tier: Option<String> = "string?";
     /// Its weight; the tier's when absent.
-    pub weight: Option<Decimal>,
+    pub weight: Option<Decimal> = "number?";
     /// The tenant above it.
-    pub parent: Option<String>,
+    pub parent: Option<String> = "string?";
     /// Units above its guarantee that it may use in a window of each budget; any number when absent.
-    pub borrow_max: Option<AmountBody>,
+    pub borrow_max: Option<AmountBody> = "Amount?";
     /// Units of its guarantee that others may use while it does not; all of it when absent.
-    pub lend_max: Option<AmountBody>,
-    /// Numbers of meters, by name.
-    #[serde(
-        deserialize_with = "unique_map::deserialize",
-        skip_serializing_if = "OrderedMap::is_empty"
-    )]
-    pub meters: OrderedMap<String, MeterOverrideBody>,
-    /// Numbers of guards, by name.
-    #[serde(
-        deserialize_with = "unique_map::deserialize",
-        skip_serializing_if = "OrderedMap::is_empty"
-    )]
-    pub guards: OrderedMap<String, GuardOverrideBody>,
-    /// Numbers of limits with `per_tenant`, by name.
-    #[serde(
-        deserialize_with = "unique_map::deserialize",
-        skip_serializing_if = "OrderedMap::is_empty"
-    )]
-    pub limits: OrderedMap<String, LimitOverrideBody>,
-    /// Claims to budgets, by name.
-    #[serde(
-        deserialize_with = "unique_map::deserialize",
-        skip_serializing_if = "OrderedMap::is_empty"
-    )]
-    pub budgets: OrderedMap<String, BudgetOverrideBody>,
+    pub lend_max: Option<AmountBody> = "Amount?";
+    ...Changes;
     /// Changes with a start and an end.
-    pub overrides: Vec<OverrideBody>,
+    pub overrides: Vec<OverrideBody> = "[Override]";
+}
 }
 
 /// A change of one tenant. What is absent stays as it is; null takes the tenant's own word away, so that what is
@@ -130,10 +108,6 @@ impl TenantBody {
             hint: "Of its guarantee, to others. Empty or unlimited: all of it.",
         },
     ];
-
-    /// Its fields, as the OpenAPI document has them.
-    pub const SCHEMA: &str = "tier?: string?, weight?: number?, parent?: string?, borrow_max?: Amount?, \
-        lend_max?: Amount?, ...Changes, overrides?: [Override]";
 
     /// What it claims of every budget, where it says nothing else of one.
     #[must_use]

@@ -5,46 +5,48 @@ use weir_core::ordered::OrderedMap;
 
 use super::decimal::Decimal;
 use super::either::{self, Either};
+use super::section::section;
 use super::unique_map;
 
+section! {
 /// A cost by the usage that an answer reports, in its body or in its last event.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
 pub struct UsageBody {
     /// Where the answer reports it.
-    pub format: Option<UsageFormatBody>,
+    pub format: Option<UsageFormatBody> = required "UsageFormat?";
     /// Units that are reserved if the request does not say what it may use.
-    pub reserve: Option<u64>,
+    pub reserve: Option<u64> = required "integer?";
     /// The most units that are reserved for a request that says so; `reserve` when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub reserve_max: Option<u64>,
+    pub reserve_max: Option<u64> = "integer";
     /// Units of a token, by its kind.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub weights: Option<TokenWeightsBody>,
+    pub weights: Option<TokenWeightsBody> = "TokenWeights";
     /// Multipliers of the cost, by patterns of the model's name.
     #[serde(
         deserialize_with = "unique_map::deserialize",
         skip_serializing_if = "OrderedMap::is_empty"
     )]
-    pub models: OrderedMap<String, Decimal>,
+    pub models: OrderedMap<String, Decimal> = "{number}";
+}
 }
 
+section! {
 /// Units of a token, by its kind; at most six decimals, 0 if it costs nothing.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Copy)]
 pub struct TokenWeightsBody {
     /// Of the prompt; 1 when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub input: Option<Decimal>,
+    pub input: Option<Decimal> = "number";
     /// Of the prompt, cached by the provider; as `input` when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub cached_input: Option<Decimal>,
+    pub cached_input: Option<Decimal> = "number";
     /// Of the answer; 1 when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub output: Option<Decimal>,
+    pub output: Option<Decimal> = "number";
     /// Of the answer's hidden reasoning; as `output` when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub reasoning: Option<Decimal>,
+    pub reasoning: Option<Decimal> = "number";
+}
 }
 
 /// Where an answer tells what was used: a provider's form by its name, or a place.
@@ -60,12 +62,13 @@ pub enum UsageFormatBody {
     Pointer(UsagePointerBody),
 }
 
+section! {
 /// A place in an answer.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Eq)]
 pub struct UsagePointerBody {
     /// The place, as a JSON pointer (RFC 6901).
-    pub pointer: Option<String>,
+    pub pointer: Option<String> = required "string?";
+}
 }
 
 const OPENAI: &str = "openai";

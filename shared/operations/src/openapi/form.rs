@@ -9,6 +9,7 @@
 //! | `one or other` | either |
 //! | `form?` | or null |
 //! | `name: form, other?: form, ...Name` | an object with these fields and no others: one needed, one optional, and those of another form |
+//! | `...Name!, name?: form` | an object with those of another form, all needed, but for what is said of one of them after that |
 
 use serde_json::{Map, Value, json};
 
@@ -36,23 +37,27 @@ pub fn object(
     named: &dyn Fn(&str) -> Option<&'static str>,
 ) -> Result<Value, Miswritten> {
     let (mut properties, mut required) = (Map::new(), Vec::new());
-    collect(fields, named, &mut properties, &mut required)?;
+    collect(fields, named, false, &mut properties, &mut required)?;
     Ok(json!({
         "type": "object", "properties": properties, "required": required,
         "additionalProperties": false,
     }))
 }
 
+/// Takes the fields into those of an object; with `all_needed` also those that may be absent where they are written.
 fn collect(
     fields: &str,
     named: &dyn Fn(&str) -> Option<&'static str>,
+    all_needed: bool,
     properties: &mut Map<String, Value>,
     required: &mut Vec<String>,
 ) -> Result<(), Miswritten> {
     for field in parts(fields) {
         if let Some(name) = field.strip_prefix("...") {
+            let whole = name.strip_suffix('!');
+            let name = whole.unwrap_or(name);
             let of = named(name).ok_or_else(|| Miswritten(format!("no form {name}")))?;
-            collect(of, named, properties, required)?;
+            collect(of, named, whole.is_some(), properties, required)?;
             continue;
         }
         let (name, form) = field
@@ -60,11 +65,16 @@ fn collect(
             .ok_or_else(|| Miswritten(field.to_owned()))?;
         let name = name.trim();
         let optional = name.strip_suffix('?');
-        if optional.is_none() {
-            required.push(name.to_owned());
+        let name = optional.unwrap_or(name);
+        let before = required.iter().position(|known| known == name);
+        match (all_needed || optional.is_none(), before) {
+            (true, None) => required.push(name.to_owned()),
+            (false, Some(at)) => {
+                required.remove(at);
+            }
+            _ => {}
         }
-        let name = optional.unwrap_or(name).to_owned();
-        properties.insert(name, schema(form)?);
+        properties.insert(name.to_owned(), schema(form)?);
     }
     Ok(())
 }
@@ -192,6 +202,11 @@ mod tests {
         let schema = object("...Page, list: [{integer}]", &named).unwrap();
         assert_eq!(schema["required"], json!(["page", "list"]));
         assert!(schema["properties"].get("total").is_some());
+        let schema = object("...Page!, page: string", &named).unwrap();
+        assert_eq!(schema["required"], json!(["page", "total"]));
+        assert_eq!(schema["properties"]["page"]["type"], "string");
+        let schema = object("...Page!, page?: integer", &named).unwrap();
+        assert_eq!(schema["required"], json!(["total"]));
         assert!(object("...Nothing", &named).is_err());
         assert!(object("name", &named).is_err());
     }

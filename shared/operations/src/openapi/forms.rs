@@ -1,11 +1,14 @@
 //! The named forms of the interface. The end-to-end tests hold real answers against them.
 
+use weir_wire::changes;
+use weir_wire::descriptor::{DescriptorBody, DescriptorEntryBody};
 use weir_wire::metering::{GuardBody, MeterBody};
 use weir_wire::numbers::{
     BudgetOverrideBody, EffectiveBudgetBody, EffectiveGuardBody, EffectiveMeterBody,
     GuardOverrideBody, MeterOverrideBody,
 };
-use weir_wire::policy::BudgetBody;
+use weir_wire::overrides::OverrideBody;
+use weir_wire::policy::{BudgetBody, PolicyDocument, TierBody};
 use weir_wire::tenant::{TenantBody, TenantPatch};
 
 /// Each form with what it is and its fields; a form that is no object begins with `=`.
@@ -212,17 +215,17 @@ pub const FORMS: &[(&str, &str, &str)] = &[
     (
         "Override",
         "Changes for one tenant, from a start to an end.",
-        "starts_at: integer?, expires_at: integer?, weight?: number, ...Changes",
+        OverrideBody::SCHEMA,
     ),
     (
         "Changes",
         "Numbers that differ from the policy's; each absent inner field is as beneath.",
-        "meters?: {MeterOverride}, guards?: {GuardOverride}, limits?: {any}, budgets?: {BudgetOverride}",
+        changes::SCHEMA,
     ),
     (
         "Tier",
         "A tier: its tenants' weight, and other values that differ for them.",
-        "weight?: number?, ...Changes",
+        TierBody::SCHEMA,
     ),
     (
         "MeterOverride",
@@ -261,33 +264,23 @@ pub const FORMS: &[(&str, &str, &str)] = &[
     (
         "Descriptor",
         "What a descriptor of Envoy's rate limit service charges.",
-        "entries?: [DescriptorEntry], tenant?: string, tenant_from?: string, budget?: string, cost?: integer",
+        DescriptorBody::SCHEMA,
     ),
     (
         "DescriptorEntry",
         "An entry of a descriptor; any value if none is given.",
-        "key?: string, value?: string",
+        DescriptorEntryBody::SCHEMA,
     ),
     (
         "Policy",
         "The policy document. Every key at the top is answered, but `descriptors` without any; a limit is an algorithm with its numbers, or \
          others combined.",
-        "enforcing: boolean, regions: [string], home: string?, tiers: {Tier}, tier_rules: [any], \
-         default_tier: string?, tenants_max: integer, unknown_weight_max: number, \
-         tenants: {Tenant}, budgets: {Budget}, limits: {any}, meters: {Meter}, guards: {Guard}, \
-         overload: {Overload}, routes: [Route], unrouted: 'refuse' or Forward, \
-         trusted_proxies: [string], allow_private_origins: boolean, api_keys: {string}, \
-         descriptors?: {[Descriptor]}, rate_limit_headers: 'ietf' or 'x_ratelimit' or 'none'",
+        "...PolicyRequest!, tiers: {Tier}, descriptors?: {[Descriptor]}",
     ),
     (
         "PolicyRequest",
         "A policy document to save or preview; absent fields have defaults.",
-        "enforcing?: boolean, regions: [string], home?: string?, tiers?: {any}, \
-         tier_rules?: [any], default_tier?: string?, tenants_max?: integer, \
-         unknown_weight_max?: number, tenants?: {Tenant}, budgets?: {Budget}, limits?: {any}, \
-         meters?: {Meter}, guards?: {Guard}, overload?: {Overload}, routes?: [Route], \
-         unrouted?: 'refuse' or Forward, trusted_proxies?: [string], allow_private_origins?: boolean, api_keys?: {string}, \
-         descriptors?: {[Descriptor]}, rate_limit_headers?: 'ietf' or 'x_ratelimit' or 'none'",
+        PolicyDocument::SCHEMA,
     ),
     (
         "Preview",

@@ -1,13 +1,18 @@
 //! The named forms of the gateway's part of a policy, and of resources that may be overloaded.
 
+use weir_wire::overload::OverloadBody;
+use weir_wire::route::{
+    ApiKeyBody, AsBody, BodyBytesBody, CostSourceBody, ForwardBody, JwtBody, KeySourceBody,
+    OriginBody, OriginHeaderBody, OriginLimitsBody, RouteBody, RouteCheckBody, TenantSourceBody,
+};
+use weir_wire::token_usage::{TokenWeightsBody, UsageBody, UsagePointerBody};
+
 /// Each form, as in [`super::forms::FORMS`].
 pub const GATEWAY_FORMS: &[(&str, &str, &str)] = &[
     (
         "Overload",
         "A resource that may be overloaded; what is absent has its default.",
-        "buckets?: integer, levels?: integer, clients?: integer, rotate_ms?: integer, final?: 'min' or 'mean', \
-         increase?: number, decrease?: number, decay_per_s?: number, \
-         steering?: 'fair_rate' or 'blue', slots?: integer, shadow?: boolean",
+        OverloadBody::SCHEMA,
     ),
     (
         "EffectiveResource",
@@ -17,38 +22,33 @@ pub const GATEWAY_FORMS: &[(&str, &str, &str)] = &[
     (
         "Route",
         "A route of the gateway; the first that fits a request takes it.",
-        "name?: string?, host?: string, path?: string, case_insensitive?: boolean, methods?: [string], models?: [string], tenant?: TenantSource, \
-         absent_tenant?: 'refuse' or AbsentTenant, forward_credential?: boolean, inject_usage?: boolean, \
-         errors?: 'problem' or 'openai' or 'anthropic', checks?: [RouteCheck], origin?: RouteOrigin?, answer?: 'models', \
-         fallback?: [RouteOrigin], retry_unsafe?: boolean, websocket_ms?: integer, shadow?: boolean",
+        RouteBody::SCHEMA,
     ),
     (
         "TenantSource",
         "The source of a tenant's name, one of these, and a prefix.",
-        "header?: string, api_key?: ApiKey, jwt?: Jwt, client_address?: Nothing, \
-         country?: Nothing, asn?: Nothing, fixed?: string, prefix?: string",
+        TenantSourceBody::SCHEMA,
     ),
     ("Nothing", "An object without a field.", ""),
     (
         "ApiKey",
         "The header that carries an API key.",
-        "header: string?",
+        ApiKeyBody::SCHEMA,
     ),
     (
         "Jwt",
         "A signed token, and what makes it valid.",
-        "header?: string, claim?: string, issuer: string?, audience: string?, jwks_url: string?",
+        JwtBody::SCHEMA,
     ),
     (
         "AbsentTenant",
         "The tenant of requests without one.",
-        "as: string?",
+        AsBody::SCHEMA,
     ),
     (
         "RouteCheck",
         "One check of a request.",
-        "budget?: string, limit?: string, key?: RouteKey, keys?: {RouteKey}, meter?: string, \
-         guard?: string, overload?: string, cost?: RouteCost, wait_ms?: integer",
+        RouteCheckBody::SCHEMA,
     ),
     (
         "RouteKey",
@@ -58,7 +58,7 @@ pub const GATEWAY_FORMS: &[(&str, &str, &str)] = &[
     (
         "KeySource",
         "A key from a header, or one for all.",
-        "header?: string, fixed?: string",
+        KeySourceBody::SCHEMA,
     ),
     (
         "RouteCost",
@@ -68,13 +68,12 @@ pub const GATEWAY_FORMS: &[(&str, &str, &str)] = &[
     (
         "CostSource",
         "A cost from a request header, the bytes of the body, a header of the answer, or its usage.",
-        "header?: string, max?: integer, body_bytes?: BodyBytes, response_header?: string, \
-         reserve?: integer, usage?: TokenUsage",
+        CostSourceBody::SCHEMA,
     ),
     (
         "TokenUsage",
         "A cost by an answer's usage, in its body or in its last event.",
-        "format: UsageFormat?, reserve: integer?, reserve_max?: integer, weights?: TokenWeights, models?: {number}",
+        UsageBody::SCHEMA,
     ),
     (
         "UsageFormat",
@@ -84,36 +83,36 @@ pub const GATEWAY_FORMS: &[(&str, &str, &str)] = &[
     (
         "UsagePointer",
         "A number of units in the answer.",
-        "pointer: string?",
+        UsagePointerBody::SCHEMA,
     ),
     (
         "TokenWeights",
         "Units of a token, by its kind.",
-        "input?: number, cached_input?: number, output?: number, reasoning?: number",
+        TokenWeightsBody::SCHEMA,
     ),
     (
         "BodyBytes",
         "Bytes of a unit, and the reserve for a body of unknown length.",
-        "per?: integer, reserve: integer?",
+        BodyBytesBody::SCHEMA,
     ),
     (
         "RouteOrigin",
         "Where requests are forwarded.",
-        "url: string?, strip_prefix?: string, timeout_ms?: integer, headers?: {OriginHeader}, limits?: OriginLimits",
+        OriginBody::SCHEMA,
     ),
     (
         "OriginLimits",
         "Limits in an origin's answers, and the overload resource that follows them.",
-        "overload: string?, format: 'openai' or 'anthropic'?",
+        OriginLimitsBody::SCHEMA,
     ),
     (
         "OriginHeader",
         "The value of a header for the origin: a secret of the deployment, and a prefix.",
-        "secret: string?, prefix?: string",
+        OriginHeaderBody::SCHEMA,
     ),
     (
         "Forward",
         "Where requests without a route go.",
-        "forward: RouteOrigin?",
+        ForwardBody::SCHEMA,
     ),
 ];
