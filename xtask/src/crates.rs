@@ -1,7 +1,17 @@
 //! The crates that the core is made of, which the facade in `shared` holds together.
 
-/// Their folders in `shared`, each behind all that it needs.
-pub(crate) const FOLDERS: [&str; 17] = [
+/// Makes both lists of one.
+macro_rules! core {
+    ($($folder:literal,)+) => {
+        /// Their folders in `shared`, each behind all that it needs.
+        pub(crate) const FOLDERS: &[&str] = &[$($folder),+];
+
+        /// Their names and the facade's, in the same order.
+        pub(crate) const NAMES: &[&str] = &[$(concat!("weir-", $folder),)+ "weir-shared"];
+    };
+}
+
+core! {
     "core",
     "wire",
     "decision",
@@ -19,29 +29,7 @@ pub(crate) const FOLDERS: [&str; 17] = [
     "contact",
     "gateway",
     "operations",
-];
-
-/// Their names and the facade's, in the same order.
-pub(crate) const NAMES: [&str; 18] = [
-    "weir-core",
-    "weir-wire",
-    "weir-decision",
-    "weir-access",
-    "weir-accounting",
-    "weir-algorithms",
-    "weir-audit",
-    "weir-fairness",
-    "weir-federation",
-    "weir-overload",
-    "weir-policy",
-    "weir-check",
-    "weir-limiting",
-    "weir-node",
-    "weir-contact",
-    "weir-gateway",
-    "weir-operations",
-    "weir-shared",
-];
+}
 
 /// What they are made from, from the root of the repository.
 pub(crate) fn inputs() -> impl Iterator<Item = String> {
@@ -78,8 +66,10 @@ mod tests {
             found,
             FOLDERS.iter().map(|name| (*name).to_owned()).collect()
         );
-        for (folder, name) in FOLDERS.iter().zip(NAMES) {
-            assert_eq!(name, format!("weir-{folder}"));
+        let manifest = |folder: &str| paths::root().join("shared").join(folder).join("Cargo.toml");
+        for (folder, name) in FOLDERS.iter().chain([&"."]).zip(NAMES) {
+            let manifest = fs::read_to_string(manifest(folder)).unwrap();
+            assert!(manifest.contains(&format!("name = \"{name}\"")), "{name}");
         }
     }
 

@@ -79,7 +79,7 @@ pub(crate) fn run() -> Result<()> {
     let document = fs::read_to_string(paths::root().join(rooms::DOCUMENT))?;
     let rooms = Rooms::read(&document);
     let order = Order::read(&document);
-    if !order.has(&crates::FOLDERS) {
+    if !order.has(crates::FOLDERS) {
         offences.push(format!("{}: not the crates of `shared`", rooms::DOCUMENT));
     }
     let texts = texts()?;

@@ -27,7 +27,11 @@ const BESIDE_THE_CORE: [&str; 8] = [
 
 /// All of them, the core's first.
 pub(super) fn packages() -> Vec<&'static str> {
-    crates::NAMES.into_iter().chain(BESIDE_THE_CORE).collect()
+    crates::NAMES
+        .iter()
+        .copied()
+        .chain(BESIDE_THE_CORE)
+        .collect()
 }
 
 /// What holds the tests of the built Worker.
