@@ -118,6 +118,8 @@ enum Stage {
 /// A settlement under way.
 #[derive(Debug, Clone)]
 struct Run<C, R> {
+    /// Who began it.
+    caller: C,
     body: Box<SettleBody>,
     facts: Facts,
     heard_at: EpochMs,
@@ -141,8 +143,10 @@ struct Run<C, R> {
 pub struct SettlementNode<C, R> {
     region: String,
     settled: SettledNode,
-    /// By the caller that began it.
-    runs: OrderedMap<C, Run<C, R>>,
+    /// By the reservation.
+    runs: OrderedMap<OpId, Run<C, R>>,
+    /// The reservation of each of these, by the caller that began it.
+    begun: OrderedMap<C, OpId>,
     /// When settlements that are over were last dropped; never at first.
     forgot_at: EpochMs,
 }
@@ -157,6 +161,7 @@ impl<C: Clone + Ord, R> SettlementNode<C, R> {
             region: region.to_owned(),
             settled,
             runs: OrderedMap::new(),
+            begun: OrderedMap::new(),
             forgot_at: EpochMs(0),
         }
     }
@@ -178,14 +183,17 @@ impl<C: Clone + Ord, R> SettlementNode<C, R> {
         if let Event::Settle { body, facts } = event {
             return self.begin(caller, body, facts, now);
         }
-        let Some(mut run) = self.runs.remove(caller) else {
+        let Some(op) = self.begun.remove(caller) else {
+            return Vec::new();
+        };
+        let Some(mut run) = self.runs.remove(&op) else {
             return Vec::new();
         };
         run.heard_at = now;
         let mut effects = Vec::new();
         match (event, mem::take(&mut run.stage)) {
             (Event::Loaded(Some(reply)), Stage::Loading) => {
-                run.reply(caller, &reply, &mut effects);
+                run.reply(&reply, &mut effects);
                 return effects;
             }
             (Event::Loaded(None), Stage::Loading) => {
@@ -206,17 +214,22 @@ impl<C: Clone + Ord, R> SettlementNode<C, R> {
                 }
                 run.written(true, &mut effects);
                 effects.push(Effect::Flush);
-                run.reply(caller, &reply, &mut effects);
+                run.reply(&reply, &mut effects);
                 return effects;
             }
             (Event::NotPersisted, Stage::Writing(..)) | (Event::Failed, _) => {
-                run.fail(caller, &mut effects);
+                run.fail(&mut effects);
                 return effects;
             }
             (_, stage) => run.stage = stage,
         }
-        self.runs.insert(caller.clone(), run);
+        self.insert(run);
         effects
+    }
+
+    fn insert(&mut self, run: Run<C, R>) {
+        self.begun.insert(run.caller.clone(), run.body.op);
+        self.runs.insert(run.body.op, run);
     }
 
     /// Begins a settlement, or joins the one of the same reservation, unless that is lost.
@@ -227,26 +240,25 @@ impl<C: Clone + Ord, R> SettlementNode<C, R> {
         facts: Facts,
         now: EpochMs,
     ) -> Effects<C, R> {
-        let same = |(_, run): &(&C, &mut Run<C, R>)| run.body.op == body.op;
-        let mut effects = Vec::new();
-        if let Some((first, run)) = self.runs.iter_mut().find(same) {
-            if !run.is_lost(now) {
-                run.joined.push(caller.clone());
-                return Vec::new();
-            }
-            let first = first.clone();
-            if let Some(lost) = self.runs.remove(&first) {
-                let again = lost.again(first, now, &mut effects);
-                effects.push(Effect::Load(again.body.op));
-                self.runs.insert(caller.clone(), again);
-                return effects;
-            }
+        if let Some(run) = self.runs.get_mut(&body.op)
+            && !run.is_lost(now)
+        {
+            run.joined.push(caller.clone());
+            return Vec::new();
+        }
+        if let Some(lost) = self.runs.remove(&body.op) {
+            self.begun.remove(&lost.caller);
+            let mut effects = Vec::new();
+            let again = lost.again(caller.clone(), now, &mut effects);
+            effects.push(Effect::Load(again.body.op));
+            self.insert(again);
+            return effects;
         }
         if self.runs.len() >= SETTLEMENTS_WAITING_MAX {
             return vec![Effect::Fail(caller.clone())];
         }
-        effects.push(Effect::Load(body.op));
-        self.runs.insert(caller.clone(), Run::new(body, facts, now));
+        let effects = vec![Effect::Load(body.op)];
+        self.insert(Run::new(caller.clone(), body, facts, now));
         effects
     }
 
@@ -262,8 +274,9 @@ impl<C: Clone + Ord, R> SettlementNode<C, R> {
             .into_iter()
             .partition(|(_, run)| over(run));
         self.runs = rest;
-        for (caller, run) in over {
-            run.fail(&caller, effects);
+        for run in over.into_values() {
+            self.begun.remove(&run.caller);
+            run.fail(effects);
         }
     }
 
@@ -305,8 +318,9 @@ impl<C: Clone + Ord, R> SettlementNode<C, R> {
 }
 
 impl<C: Clone, R> Run<C, R> {
-    fn new(body: Box<SettleBody>, facts: Facts, now: EpochMs) -> Self {
+    fn new(caller: C, body: Box<SettleBody>, facts: Facts, now: EpochMs) -> Self {
         Self {
+            caller,
             body,
             facts,
             heard_at: now,
@@ -320,14 +334,14 @@ impl<C: Clone, R> Run<C, R> {
         }
     }
 
-    /// The same once more, after `first` was ended: what was charged and heard of is not charged again.
-    fn again(mut self, first: C, now: EpochMs, effects: &mut Effects<C, R>) -> Self {
+    /// The same once more for `caller`, after whoever began it was ended: what was charged and heard of is not charged again.
+    fn again(mut self, caller: C, now: EpochMs, effects: &mut Effects<C, R>) -> Self {
         self.undo(effects);
-        self.joined.push(first);
+        self.joined.push(self.caller);
         Self {
             joined: self.joined,
             debts: self.debts,
-            ..Self::new(self.body, self.facts, now)
+            ..Self::new(caller, self.body, self.facts, now)
         }
     }
 
@@ -375,18 +389,18 @@ impl<C: Clone, R> Run<C, R> {
         }
     }
 
-    fn fail(mut self, caller: &C, effects: &mut Effects<C, R>) {
+    fn fail(mut self, effects: &mut Effects<C, R>) {
         self.undo(effects);
-        effects.extend(self.callers(caller).map(Effect::Fail));
+        effects.extend(self.callers().map(Effect::Fail));
     }
 
-    fn reply(self, caller: &C, reply: &SettleReply, effects: &mut Effects<C, R>) {
-        let replies = self.callers(caller);
-        effects.extend(replies.map(|caller| Effect::Reply(caller, reply.clone())));
+    fn reply(self, reply: &SettleReply, effects: &mut Effects<C, R>) {
+        let callers = self.callers();
+        effects.extend(callers.map(|caller| Effect::Reply(caller, reply.clone())));
     }
 
-    fn callers(self, first: &C) -> impl Iterator<Item = C> {
-        [first.clone()].into_iter().chain(self.joined)
+    fn callers(self) -> impl Iterator<Item = C> {
+        [self.caller].into_iter().chain(self.joined)
     }
 }
 
