@@ -232,8 +232,7 @@ pub const IDLE_REFRESH_MS_MAX: u64 = 150;
 pub const OPERATOR_CALL_MS_MAX: u64 = 3_000;
 
 /// After how long without a word a settlement under way is begun again by whoever asks for it next: longer than anything
-/// that it waits for, which is a call to the coordinator and two to isolates' escrows behind it, and a second for a busy
-/// machine.
+/// that it waits for, which is a region's call to the coordinator and two of its other calls, and a second for a busy machine.
 pub const SETTLEMENT_SILENT_MS_MAX: u64 = COORDINATOR_CALL_MS_MAX + 2 * CALL_MS_MAX + 1_000;
 
 /// Settlements of one region that wait for units at a time: one more is refused, and asked for again. A burst of a thousand
