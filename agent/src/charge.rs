@@ -15,7 +15,7 @@ use weir_shared::federation::pool_name::PoolName;
 use weir_shared::limiting::owner::Account;
 use weir_shared::limiting::verdict::{DimensionRules, QuestionVerdict, StepRules};
 use weir_shared::node::Spent;
-use weir_shared::node::lease::{self, Asked, HolderDecision, PoolAsk, Verdict};
+use weir_shared::node::lease::{self, HolderDecision, PoolAsk, Verdict, WaitingAsk};
 use weir_shared::node::leases::{Caller, Polled};
 use weir_shared::node::question::answers::{Answers, Charge as Charges, DimensionAnswer};
 use weir_shared::node::question::{self, Effect, End, Event, Question};
@@ -196,7 +196,7 @@ impl Agent {
     /// Waits for the answer of the node. `None` where a newer policy does not have the budget any more.
     async fn wait(&self, step: &Step<'_>, party: &Party) -> Option<lease::Decided> {
         let at = self.now();
-        let asked = Asked {
+        let asked = WaitingAsk {
             party: party.clone(),
             cost: step.charge.cost,
             terms: step.terms.clone(),

@@ -27,7 +27,7 @@ use crate::isolate::place::ClientLocation;
 use crate::isolate::request::RequestHandles;
 use crate::isolate::{at_one_instant, contact, is_known, prepared, regions};
 use crate::objects::trace::{self, Open};
-use crate::routes::check::Asked;
+use crate::routes::check::CheckCall;
 use crate::routes::held;
 
 /// Whether a token is known, so that its bearer's body may be read: what is not takes the way of all requests, on which
@@ -206,7 +206,7 @@ impl Question {
             request: None,
         };
         let caller = admit_bearer(&self.authorization, &tokens, &matched).await?;
-        let asked = Asked {
+        let asked = CheckCall {
             handles: &self.handles,
             location: &self.location,
             caller: &caller,

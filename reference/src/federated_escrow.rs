@@ -11,7 +11,7 @@ use super::region_pool::{RegionPool, WeightSum};
 use crate::limits::ESCROW_ROUNDS_MAX;
 use weir_shared::decision::{Decision, Reason, Retry};
 use weir_shared::fairness::accounts::{AccountId, Accounts};
-use weir_shared::fairness::ask::{Moment, Standing};
+use weir_shared::fairness::ask::{Moment, TenantClaim};
 use weir_shared::fairness::member::Keeping;
 use weir_shared::fairness::share::{Rule, ShareTerms};
 use weir_shared::fairness::weight::Weight;
@@ -201,11 +201,11 @@ impl FederatedEscrow {
     }
 
     fn join(&mut self, tenant: &str, weight: Weight) -> AccountId {
-        let standing = Standing {
+        let claim = TenantClaim {
             weight,
-            ..Standing::default()
+            ..TenantClaim::default()
         };
-        let id = self.accounts.join(tenant, &standing);
+        let id = self.accounts.join(tenant, &claim);
         match self.tenants.get_mut(id.index()) {
             Some(known) => {
                 self.weight_micros -= u128::from(known.weight.micros());

@@ -62,7 +62,7 @@ fn no_window_admits_more_of_a_tenant_than_its_ceiling_whatever_messages_do() {
     ] {
         for seed in 0..12 {
             let mut setup = flooded(seed, rule, standing);
-            setup.tenants[0].claimant.standing.ceiling = Some(CEILING);
+            setup.tenants[0].claimant.claim.ceiling = Some(CEILING);
             for (label, tenants) in admitted(&setup) {
                 let had = tenants.get(&0).copied().unwrap_or(0);
                 most = most.max(had);
@@ -73,7 +73,7 @@ fn no_window_admits_more_of_a_tenant_than_its_ceiling_whatever_messages_do() {
             }
             // Without one it has far more: the bound is what held it.
             if seed == 0 {
-                setup.tenants[0].claimant.standing.ceiling = None;
+                setup.tenants[0].claimant.claim.ceiling = None;
                 let windows = admitted(&setup);
                 let free = windows.values().filter_map(|one| one.get(&0));
                 assert!(free.max() > Some(&(2 * CEILING)));
@@ -89,7 +89,7 @@ fn a_ceiling_is_used_in_full_where_nothing_goes_wrong() {
     for rule in [RuleBody::Paced, RuleBody::Pinned] {
         let mut setup = flooded(3, rule, 0);
         (setup.faults, setup.cuts) = (Faults::default(), Vec::new());
-        setup.tenants[0].claimant.standing.ceiling = Some(CEILING);
+        setup.tenants[0].claimant.claim.ceiling = Some(CEILING);
         let windows = run(&setup).measured(&setup);
         let had: Vec<u64> = windows.iter().map(|window| window.of(0)).collect();
         println!("{rule:?}: {had:?} of {CEILING}");
@@ -103,7 +103,7 @@ fn those_below_a_ceiling_stay_below_it_together_behind_leases() {
     for seed in 0..8 {
         let mut setup = flooded(seed, RuleBody::Paced, STANDING_WINDOWS);
         for index in [0, 1] {
-            setup.tenants[index].claimant.standing.above = vec![Above {
+            setup.tenants[index].claimant.claim.above = vec![Above {
                 name: "parent".to_owned(),
                 weight: Weight::WHOLE,
                 borrow_max: None,
@@ -129,7 +129,7 @@ fn a_tenant_that_was_away_finds_its_floor_behind_leases() {
         for floor in [0, 400] {
             let mut setup = Setup::measured(5, (3, 2), (1_000, WINDOW_MS), 8);
             setup = setup.shared_by(rule, &[9.0, 1.0]);
-            setup.tenants[1].claimant.standing.floor = Floor {
+            setup.tenants[1].claimant.claim.floor = Floor {
                 units: floor,
                 by_name: true,
             };

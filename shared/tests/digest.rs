@@ -21,7 +21,7 @@ use weir_shared::algorithms::gcra::{Gcra, GcraState};
 use weir_shared::clock::MonotonicClock;
 use weir_shared::fairness::share::Rule;
 use weir_shared::fairness::weight::Weight;
-use weir_shared::federation::lease_size::{Asked, expected_units, lease_units};
+use weir_shared::federation::lease_size::{LeaseDemand, expected_units, lease_units};
 use weir_shared::limits::{COST_MAX, JSON_INTEGER_MAX};
 use weir_shared::units::{EpochMs, WindowLabel};
 use weir_shared::window::Window;
@@ -142,7 +142,7 @@ fn leases_are_sized_the_same() {
         let most = random.one_of(&[20, 1_000, COST_MAX]);
         let waiting = random.below(most);
         let spent = of_any_size(&mut random, most);
-        let asked = Asked {
+        let asked = LeaseDemand {
             waiting,
             smallest: waiting.min(1 + random.below(most)),
             expected: expected_units(spent, random.below(2_000), random.between(500, 10_240)),

@@ -3,7 +3,7 @@
 use weir_reference::federated_escrow::FederatedEscrow;
 use weir_reference::leasing::{Coordinator, Windows};
 use weir_reference::region_pool::RegionPool;
-use weir_shared::fairness::ask::{Ask, Claimant, Moment, Standing};
+use weir_shared::fairness::ask::{Ask, Claimant, Moment, TenantClaim};
 use weir_shared::fairness::share::{Rule, Share, ShareTerms};
 use weir_shared::fairness::weight::Weight;
 use weir_shared::ordered::OrderedMap;
@@ -166,9 +166,9 @@ impl Flat {
         let parties = world.weights.iter().enumerate().map(|(tenant, weight)| {
             let party = Claimant {
                 name: format!("t{tenant}"),
-                standing: Standing {
+                claim: TenantClaim {
                     weight: *weight,
-                    ..Standing::default()
+                    ..TenantClaim::default()
                 },
             };
             (party, world.span(tenant))

@@ -57,9 +57,9 @@ fn each_part_of_a_claim_is_inherited_for_itself() {
     let policy = policy();
     let claim = |tenant: &str, ms| {
         let party = policy.claimant(tenant, Some("tokens"), Revision(1), EpochMs(ms));
-        let standing = party.unwrap().standing;
-        let Floor { units, by_name } = standing.floor;
-        (standing.ceiling, units, by_name)
+        let claim = party.unwrap().claim;
+        let Floor { units, by_name } = claim.floor;
+        (claim.ceiling, units, by_name)
     };
     for (tenant, ms, expected) in [
         ("stranger", 0, (Some(400), 0, false)),
@@ -75,7 +75,7 @@ fn each_part_of_a_claim_is_inherited_for_itself() {
         assert_eq!(claim(tenant, ms), expected, "{tenant} at {ms}");
     }
     let other = policy.claimant("pro:own", Some("fair"), Revision(1), EpochMs(0));
-    let other = other.unwrap().standing;
+    let other = other.unwrap().claim;
     assert_eq!((other.ceiling, other.floor.units), (None, 0));
 }
 
@@ -143,7 +143,7 @@ fn the_sum_of_floors_by_name_follows_the_overrides() {
         .unwrap();
     assert_eq!(other.sharing.unwrap().floors, FloorsBody::default());
     let web = policy.claimant("company/web", Some("tokens"), Revision(1), EpochMs(0));
-    let above = web.unwrap().standing.above.remove(0);
+    let above = web.unwrap().claim.above.remove(0);
     assert_eq!((above.floor.units, above.floor.by_name), (300, true));
     assert_eq!(
         above.floors,

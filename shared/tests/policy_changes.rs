@@ -94,15 +94,11 @@ fn an_override_counts_before_the_tenant_the_tenant_before_its_tier_and_that_befo
         (Some(4), Some(8))
     );
     let claim = |tenant: &str| {
-        let standing = policy
+        let claim = policy
             .claimant(tenant, Some("tokens"), Revision(1), NOW)
             .unwrap()
-            .standing;
-        (
-            standing.weight.as_f64(),
-            standing.borrow_max,
-            standing.lend_max,
-        )
+            .claim;
+        (claim.weight.as_f64(), claim.borrow_max, claim.lend_max)
     };
     for (tenant, expected) in [
         ("stranger", (1.0, None, None)),
@@ -114,11 +110,11 @@ fn an_override_counts_before_the_tenant_the_tenant_before_its_tier_and_that_befo
         assert_eq!(claim(tenant), expected, "{tenant}");
     }
     // Of no budget in particular it is the tier's general word.
-    let standing = policy
+    let claim = policy
         .claimant("pro:stranger", None, Revision(1), NOW)
         .unwrap()
-        .standing;
-    assert_eq!((standing.weight.as_f64(), standing.borrow_max), (2.0, None));
+        .claim;
+    assert_eq!((claim.weight.as_f64(), claim.borrow_max), (2.0, None));
 }
 
 #[test]
@@ -165,17 +161,13 @@ fn each_value_is_told_with_whose_word_it_is() {
         "pro:overridden",
     ] {
         let told = policy.effective(tenant, NOW).unwrap().budgets["tokens"].clone();
-        let standing = policy
+        let claim = policy
             .claimant(tenant, Some("tokens"), Revision(1), NOW)
             .unwrap()
-            .standing;
-        assert_eq!(told.weight.value.0, standing.weight.as_f64(), "{tenant}");
-        assert_eq!(
-            told.borrow_max.value.units(),
-            standing.borrow_max,
-            "{tenant}"
-        );
-        assert_eq!(told.lend_max.value.units(), standing.lend_max, "{tenant}");
+            .claim;
+        assert_eq!(told.weight.value.0, claim.weight.as_f64(), "{tenant}");
+        assert_eq!(told.borrow_max.value.units(), claim.borrow_max, "{tenant}");
+        assert_eq!(told.lend_max.value.units(), claim.lend_max, "{tenant}");
     }
     let weight = |tenant: &str| {
         let told = policy.effective(tenant, NOW).unwrap().budgets["tokens"]

@@ -232,7 +232,7 @@ fn what_is_shown_is_what_is_applied() {
                 let party = policy
                     .claimant(tenant, Some(name), Revision(1), now)
                     .unwrap();
-                let claim = party.standing;
+                let claim = party.claim;
                 assert_eq!(shown.weight.value.0, claim.weight.as_f64());
                 assert_eq!(shown.borrow_max.value.units(), claim.borrow_max);
                 assert_eq!(shown.lend_max.value.units(), claim.lend_max);

@@ -182,7 +182,7 @@ proptest! {
         let policy = overridden(&Value::Array(bodies.collect()));
         let since = |ms| {
             let party = policy.claimant("acme", None, Revision(1), EpochMs(ms)).unwrap();
-            party.standing.claim_version.since
+            party.claim.claim_version.since
         };
         for ms in 0..45 {
             let expected = by_search(&spans, ms).map_or(2.5, |weight| weight as f64);

@@ -105,13 +105,9 @@ fn a_claim_to_one_budget_may_differ_from_that_to_the_others() {
         let party = policy
             .claimant("acme", budget, Revision(3), EpochMs(ms))
             .unwrap();
-        let standing = party.standing;
-        assert_eq!((standing.known, standing.lend_max), (true, None));
-        (
-            standing.weight.as_f64(),
-            standing.borrow_max,
-            standing.claim_version,
-        )
+        let claim = party.claim;
+        assert_eq!((claim.known, claim.lend_max), (true, None));
+        (claim.weight.as_f64(), claim.borrow_max, claim.claim_version)
     };
     let claim_version = |since| ClaimVersion {
         revision: Revision(3),

@@ -3,7 +3,7 @@
 use crate::document::{policy, whole, with};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use weir_shared::fairness::ask::{Above, ClaimVersion, Claimant, Floor, SetAside, Standing};
+use weir_shared::fairness::ask::{Above, ClaimVersion, Claimant, Floor, SetAside, TenantClaim};
 use weir_shared::fairness::weight::Weight;
 use weir_shared::ordered::OrderedMap;
 use weir_shared::policy::Policy;
@@ -43,7 +43,7 @@ fn nested(parents: &[(&str, &str)]) -> Value {
 #[test]
 fn a_tenants_claim_names_all_above_it_from_its_parent_up() {
     let policy = policy(&whole().to_string()).unwrap();
-    let standing = Standing {
+    let own = TenantClaim {
         weight: weight(0.5),
         known: true,
         borrow_max: None,
@@ -73,8 +73,8 @@ fn a_tenants_claim_names_all_above_it_from_its_parent_up() {
         ],
     };
     let name = "acme/web/ann".to_owned();
-    assert_eq!(claim(&policy, &name), Some(Claimant { name, standing }));
-    let alone = claim(&policy, "gold:late").unwrap().standing;
+    assert_eq!(claim(&policy, &name), Some(Claimant { name, claim: own }));
+    let alone = claim(&policy, "gold:late").unwrap().claim;
     assert_eq!(
         (alone.weight, alone.known, alone.above),
         (weight(1.0), true, vec![])
@@ -87,7 +87,7 @@ fn a_tenant_without_a_name_in_the_policy_is_not_known_whatever_its_tier() {
     for (tenant, micros) in [("stranger", 1_000_000), ("gold:new", 2_500_000)] {
         let claimant = claim(&policy, tenant).unwrap();
         assert_eq!(claimant.name, tenant);
-        let standing = Standing {
+        let own = TenantClaim {
             weight: Weight::from_micros(micros).unwrap(),
             known: false,
             borrow_max: None,
@@ -97,7 +97,7 @@ fn a_tenant_without_a_name_in_the_policy_is_not_known_whatever_its_tier() {
             claim_version: ClaimVersion::default(),
             above: vec![],
         };
-        assert_eq!(claimant.standing, standing);
+        assert_eq!(claimant.claim, own);
     }
 }
 
@@ -106,10 +106,7 @@ fn a_tenant_that_the_policy_refuses_has_no_claim() {
     let closed = policy(&with("/default_tier", "null")).unwrap();
     assert_eq!(claim(&closed, "stranger"), None);
     assert_eq!(claim(&closed, "heavy"), None, "a weight alone is no tier");
-    assert_eq!(
-        claim(&closed, "acme/web/ann").unwrap().standing.above.len(),
-        2
-    );
+    assert_eq!(claim(&closed, "acme/web/ann").unwrap().claim.above.len(), 2);
 }
 
 #[test]
@@ -211,7 +208,7 @@ fn a_long_cycle_is_told_in_few_words() {
 fn there_are_at_most_four_levels_of_tenants() {
     let line = [("d", "c"), ("c", "b"), ("b", "a")];
     let policy = with_tenants(&nested(&line)).unwrap();
-    let above = claim(&policy, "d").unwrap().standing.above;
+    let above = claim(&policy, "d").unwrap().claim.above;
     let names: Vec<&str> = above.iter().map(|above| above.name.as_str()).collect();
     assert_eq!(names, ["c", "b", "a"]);
     let mut deeper = line.to_vec();
@@ -284,11 +281,8 @@ fn what_is_borrowed_and_lent_at_most_is_a_whole_number_or_unlimited() {
     for field in ["borrow_max", "lend_max"] {
         for (value, units) in &kept {
             let policy = with_tenants(&tenant(field, value.clone())).unwrap();
-            let standing = claim(&policy, "a").unwrap().standing;
-            let bounds = [
-                ("borrow_max", standing.borrow_max),
-                ("lend_max", standing.lend_max),
-            ];
+            let own = claim(&policy, "a").unwrap().claim;
+            let bounds = [("borrow_max", own.borrow_max), ("lend_max", own.lend_max)];
             for (name, bound) in bounds {
                 assert_eq!(bound, units.filter(|_| name == field), "{field} {value}");
             }
@@ -342,7 +336,7 @@ proptest! {
         let levels: Vec<Option<usize>> = (0..7).map(|name| levels(&parents, name)).collect();
         match with_tenants(&tenants) {
             Ok(policy) => for (name, levels) in levels.iter().enumerate() {
-                let above = claim(&policy, &format!("t{name}")).unwrap().standing.above;
+                let above = claim(&policy, &format!("t{name}")).unwrap().claim.above;
                 prop_assert_eq!(Some(above.len() + 1), *levels);
                 prop_assert!(above.len() < 4);
             },

@@ -100,7 +100,7 @@ fn off(window: &Measured, setup: &Setup, report: &Report) -> f64 {
     }
     let weight = |tenant: &Option<usize>| {
         tenant.map_or(Weight::WHOLE, |index| {
-            setup.tenants[index].claimant.standing.weight
+            setup.tenants[index].claimant.claim.weight
         })
     };
     let weights: Vec<_> = demands.keys().map(weight).collect();

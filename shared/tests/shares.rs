@@ -251,7 +251,7 @@ fn backlogged_tenants_are_within_their_leases_of_the_ideal() {
         let weights: Vec<f64> = setup
             .tenants
             .iter()
-            .map(|t| t.claimant.standing.weight.as_f64())
+            .map(|t| t.claimant.claim.weight.as_f64())
             .collect();
         let all: f64 = weights.iter().sum();
         let off = |window: &Measured, tenant: usize| {

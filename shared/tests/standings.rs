@@ -3,7 +3,7 @@
 
 use serde_json::json;
 use weir_shared::fairness::ask::{
-    Above, Ask, ClaimVersion, Claimant, Floor, Moment, Party, SetAside, Standing,
+    Above, Ask, ClaimVersion, Claimant, Floor, Moment, Party, SetAside, TenantClaim,
 };
 use weir_shared::fairness::share::{Rule, Share, ShareRow, ShareTerms};
 use weir_shared::fairness::weight::Weight;
@@ -37,16 +37,16 @@ fn share(rule: Rule) -> Share {
 }
 
 fn claimant(name: &str, weight: f64, revision: u64, since: u64) -> Claimant {
-    let standing = Standing {
+    let claim = TenantClaim {
         weight: Weight::try_from(weight).unwrap(),
         claim_version: ClaimVersion {
             revision: Revision(revision),
             since: EpochMs(since),
         },
-        ..Standing::default()
+        ..TenantClaim::default()
     };
     let name = name.to_owned();
-    Claimant { name, standing }
+    Claimant { name, claim }
 }
 
 fn below(claimant: Claimant, parent: &str, weight: f64) -> Claimant {
@@ -60,7 +60,7 @@ fn below(claimant: Claimant, parent: &str, weight: f64) -> Claimant {
         floors: SetAside::default(),
     };
     let mut claimant = claimant;
-    claimant.standing.above = vec![above];
+    claimant.claim.above = vec![above];
     claimant
 }
 

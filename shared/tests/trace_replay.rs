@@ -11,7 +11,7 @@ use weir_shared::limits::{REPLAY_AT_MAX, REPLAY_ENTRIES_MAX, REPLAY_ROWS_MAX};
 use weir_shared::ordered::OrderedMap;
 use weir_shared::policy::Policy;
 use weir_shared::policy::ideal::ideal;
-use weir_shared::replay::asked::Asked;
+use weir_shared::replay::question::ReplayQuestion;
 use weir_shared::replay::{Entry, Replay, in_order};
 use weir_shared::units::{EpochMs, Revision};
 use weir_shared::wire::accounting::{ANONYMOUS, Tally};
@@ -379,7 +379,7 @@ fn a_question_is_refused_where_the_fault_is() {
         ),
     ] {
         let asked: ReplayRequest = serde_json::from_value(asked).unwrap();
-        assert_eq!(Asked::try_from(asked).unwrap_err().field, field);
+        assert_eq!(ReplayQuestion::try_from(asked).unwrap_err().field, field);
     }
 }
 

@@ -44,7 +44,7 @@ fn a_message_names_who_asks_with_what_claim() {
         .map(|(party, want)| (party.name().unwrap(), want.waiting))
         .collect();
     assert_eq!(asks, [("acme", 5), ("bulk", 5)]);
-    let known = |party: &Party| party.tenant().is_some_and(|one| one.standing.known);
+    let known = |party: &Party| party.tenant().is_some_and(|one| one.claim.known);
     assert!(message.asks().all(|(party, _)| known(party)));
 }
 

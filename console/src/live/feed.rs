@@ -2,7 +2,7 @@
 
 use weir_shared::wire::operator::live::{LiveEvent, LiveMessage};
 
-use super::machine::Kept;
+use super::machine::HeardMessage;
 use super::rates::RateBook;
 use super::tail::Tail;
 
@@ -17,7 +17,7 @@ pub struct LiveFeed {
 
 impl LiveFeed {
     /// Keeps what is to be kept of a message.
-    pub fn take(&mut self, message: LiveMessage, kept: &Kept) {
+    pub fn take(&mut self, message: LiveMessage, kept: &HeardMessage) {
         let at_ms = message.at.0;
         if kept.gap {
             self.tail.gap(&kept.region, at_ms);
@@ -64,8 +64,8 @@ mod tests {
         }
     }
 
-    fn kept(news: bool, gap: bool, begins: bool) -> Kept {
-        Kept {
+    fn kept(news: bool, gap: bool, begins: bool) -> HeardMessage {
+        HeardMessage {
             region: "weur".to_owned(),
             news,
             gap,

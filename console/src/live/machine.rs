@@ -74,7 +74,7 @@ pub enum Checked {
 
 /// What is to be kept of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kept {
+pub struct HeardMessage {
     /// The region that told it.
     pub region: String,
     /// Whether the message itself is news.
@@ -181,7 +181,7 @@ impl Machine {
     }
 
     /// A message came over a line. None when nobody waits for that line any more.
-    pub fn heard(&mut self, line: u64, message: &LiveMessage, now_ms: u64) -> Option<Kept> {
+    pub fn heard(&mut self, line: u64, message: &LiveMessage, now_ms: u64) -> Option<HeardMessage> {
         self.socket.answered(now_ms);
         let line = self.lines.iter_mut().find(|one| one.number == line)?;
         let first = line.link.is_new();
@@ -194,7 +194,7 @@ impl Machine {
             Heard::Gap => (false, true, true),
             Heard::News { gap } => (true, gap, gap),
         };
-        let kept = Kept {
+        let kept = HeardMessage {
             region: line.region.clone(),
             news,
             gap,

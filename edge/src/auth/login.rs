@@ -29,7 +29,7 @@ pub async fn attempt(
     attempt: Attempt<'_>,
 ) -> Result<(), Failure> {
     let delay_ms = {
-        let _asked = Asked::in_turn(attempt).await?;
+        let _turn = AttemptTurn::in_turn(attempt).await?;
         let shard = KeyShard::of_logins(region, attempt.queue());
         in_line(handles, region, &shard, attempt).await?;
         in_queue(handles, &shard, attempt).await?
@@ -41,12 +41,12 @@ pub async fn attempt(
 }
 
 /// An attempt that the objects are asked about; others of its kind wait until this goes out of scope.
-struct Asked<'a> {
+struct AttemptTurn<'a> {
     attempt: Attempt<'a>,
     place: Place,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> AttemptTurn<'a> {
     /// Once it is its turn in this isolate.
     async fn in_turn(attempt: Attempt<'a>) -> Result<Self, Failure> {
         let entered = turnstiles(|turnstiles, now| turnstiles.enter(attempt, now))?;
@@ -63,7 +63,7 @@ impl<'a> Asked<'a> {
     }
 }
 
-impl Drop for Asked<'_> {
+impl Drop for AttemptTurn<'_> {
     fn drop(&mut self) {
         // Where nothing is known of it nobody waits for it.
         let _gone = turnstiles(|turnstiles, _| turnstiles.leave(self.attempt, self.place));

@@ -2,7 +2,7 @@
 
 use weir_shared::wire::check::DecisionBody;
 
-use super::ratelimit::Standing;
+use super::ratelimit::ServiceLimit;
 
 /// An answer, with what its headers say.
 #[derive(Clone)]
@@ -10,5 +10,5 @@ pub struct Answered {
     /// The decision.
     pub body: DecisionBody,
     /// Every budget and limit that was decided, the binding one first.
-    pub standings: Vec<Standing>,
+    pub service_limits: Vec<ServiceLimit>,
 }

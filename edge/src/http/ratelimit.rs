@@ -23,7 +23,7 @@ pub struct QuotaPolicy {
 
 /// What the headers say of one budget or limit.
 #[derive(Debug, Clone)]
-pub struct Standing {
+pub struct ServiceLimit {
     /// Its name.
     pub name: String,
     /// What it promises.
@@ -38,7 +38,7 @@ pub struct Standing {
 #[must_use]
 pub fn headers(dialect: HeaderDialect, answered: &Answered, now: EpochMs) -> Vec<Header> {
     let mut headers = match dialect {
-        HeaderDialect::Ietf => ietf(&answered.standings, now),
+        HeaderDialect::Ietf => ietf(&answered.service_limits, now),
         HeaderDialect::XRatelimit => x_ratelimit(answered, now),
         HeaderDialect::None => Vec::new(),
     };
@@ -53,25 +53,25 @@ pub fn headers(dialect: HeaderDialect, answered: &Answered, now: EpochMs) -> Vec
 /// `RateLimit-Policy` and `RateLimit` of draft-ietf-httpapi-ratelimit-headers-10: lists of structured fields, one item
 /// for each budget and limit that had a say.
 #[must_use]
-pub fn ietf(standings: &[Standing], now: EpochMs) -> Vec<Header> {
+pub fn ietf(service_limits: &[ServiceLimit], now: EpochMs) -> Vec<Header> {
     // Nothing bounds what was asked.
-    if standings.is_empty() {
+    if service_limits.is_empty() {
         return Vec::new();
     }
     let (mut policies, mut limits) = (String::new(), String::new());
-    for standing in standings {
+    for service_limit in service_limits {
         if !policies.is_empty() {
             policies.push_str(", ");
             limits.push_str(", ");
         }
-        let Standing {
+        let ServiceLimit {
             name, quota_policy, ..
-        } = standing;
+        } = service_limit;
         tell_policy(name, *quota_policy, &mut policies);
         tell_left(
             name,
-            standing.remaining,
-            (standing.reset_at, now),
+            service_limit.remaining,
+            (service_limit.reset_at, now),
             &mut limits,
         );
     }

@@ -29,7 +29,7 @@ use super::shard::question_id;
 use super::slot::given;
 use crate::http::answered::Answered;
 use crate::http::failure::Failure;
-use crate::http::ratelimit::{QuotaPolicy, Standing};
+use crate::http::ratelimit::{QuotaPolicy, ServiceLimit};
 use crate::isolate::sealed;
 use crate::isolate::sealed::reservation::seal;
 use crate::objects::trace;
@@ -249,10 +249,10 @@ impl Asker<'_> {
             .verdict
             .binding
             .ok_or_else(|| Failure::Internal("nothing was decided".to_owned()))?;
-        let mut standings = Vec::new();
+        let mut service_limits = Vec::new();
         for at in std::iter::once(binding).chain(places(steps)) {
             let dimension = &steps[at.0].dimensions[at.1];
-            let named = |standing: &Standing| standing.name == dimension.name;
+            let named = |service_limit: &ServiceLimit| service_limit.name == dimension.name;
             let Some(decision) = whole(dimension, outcome, at) else {
                 continue;
             };
@@ -266,8 +266,8 @@ impl Asker<'_> {
                 },
                 _ => dimension.quota_policy,
             };
-            if !standings.iter().any(named) {
-                standings.push(Standing {
+            if !service_limits.iter().any(named) {
+                service_limits.push(ServiceLimit {
                     name: dimension.name.to_owned(),
                     quota_policy,
                     remaining: decision.remaining,
@@ -316,7 +316,10 @@ impl Asker<'_> {
             expires_at: None,
         };
         told(check, steps[binding.0].charged, &body);
-        Ok(Answered { body, standings })
+        Ok(Answered {
+            body,
+            service_limits,
+        })
     }
 
     /// What was charged for the checks that `which` names, to be settled. What was charged only to be counted is not

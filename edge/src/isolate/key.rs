@@ -132,7 +132,7 @@ impl KeyCheck<'_> {
         }]);
         let open = Answers::open(&rules);
         let landing = ask(handles, rules, open, vec![part]);
-        let asked = Asked { check: self };
+        let asked = ShardQuestion { check: self };
         let answers = landing.await.ok();
         let answer = asked.finish(answers.as_ref().and_then(|all| all.get(ONLY)), sent_at);
         std::mem::forget(asked);
@@ -172,11 +172,11 @@ pub fn draw_of(drawn: DrawnBody) -> Draw {
 }
 
 /// A question under way. When the request ends before its answer comes, others may ask at once.
-struct Asked<'a> {
+struct ShardQuestion<'a> {
     check: &'a KeyCheck<'a>,
 }
 
-impl Asked<'_> {
+impl ShardQuestion<'_> {
     fn finish(
         &self,
         answer: Option<&DimensionAnswer>,
@@ -206,7 +206,7 @@ impl Asked<'_> {
     }
 }
 
-impl Drop for Asked<'_> {
+impl Drop for ShardQuestion<'_> {
     fn drop(&mut self) {
         // A view that cannot be reached has no key cache either.
         let _gone = with(self.check.region, |view| {

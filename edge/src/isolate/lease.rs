@@ -8,7 +8,7 @@ use weir_shared::decision::{Decision, Reason};
 use weir_shared::fairness::ask::Party;
 use weir_shared::limiting::owner::Account;
 use weir_shared::node::Spent;
-use weir_shared::node::lease::{Asked, Decided, HolderDecision, PoolAsk, Verdict};
+use weir_shared::node::lease::{Decided, HolderDecision, PoolAsk, Verdict, WaitingAsk};
 use weir_shared::node::leases::{Caller, Polled};
 use weir_shared::units::{EpochMs, WindowLabel};
 use weir_shared::wire::exchange::Terms;
@@ -95,7 +95,7 @@ impl LeaseCheck<'_> {
         handles: &RequestHandles,
         at: EpochMs,
     ) -> Result<Option<Decided>, Failure> {
-        let asked = Asked {
+        let asked = WaitingAsk {
             party: self.party.as_ref().clone(),
             cost: self.cost,
             terms: self.terms.clone(),

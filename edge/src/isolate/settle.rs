@@ -2,7 +2,7 @@
 //! its keys are told.
 
 use futures_util::future::join_all;
-use weir_shared::accounting::held::Settled;
+use weir_shared::accounting::reserved::Settled;
 use weir_shared::algorithms::composite::StateKey;
 use weir_shared::federation::pool_name::is_budget;
 use weir_shared::limiting::messages::{DebtBody, ReturnBody, SettleKeysBody};

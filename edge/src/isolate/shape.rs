@@ -52,7 +52,7 @@ pub struct Placed {
 }
 
 /// A key, and how it is kept.
-struct Kept {
+struct ShapedKey {
     key: StateKey,
     /// Whether it is the only key of a tenant that the policy names.
     only: bool,
@@ -120,7 +120,7 @@ impl Shape<'_> {
         };
         let is_own = matches!(own, Some(Cow::Owned(_)));
         let named = tenant.is_some_and(|tenant| self.loaded.policy.tiers.named(tenant).is_some());
-        let kept = Kept {
+        let kept = ShapedKey {
             only: named && limit.per_tenant && tenant == Some(key.as_str()),
             account: Account::of(self.asking, tenant, named),
             key: StateKey {
@@ -137,7 +137,7 @@ impl Shape<'_> {
     fn here(
         &self,
         (shaper, own): (&Shaper, bool),
-        kept: Kept,
+        kept: ShapedKey,
         cost: u64,
     ) -> Result<Reservation, Failure> {
         let at = now();
@@ -162,7 +162,7 @@ impl Shape<'_> {
         })
     }
 
-    async fn at_shard(&self, kept: Kept, cost: u64) -> Result<Reservation, Failure> {
+    async fn at_shard(&self, kept: ShapedKey, cost: u64) -> Result<Reservation, Failure> {
         let state = kept.key;
         let name = shard_of(self.loaded, self.region, Scope::Region, &state.key);
         let terms = terms_of(self.loaded, &state, 1, now())

@@ -23,7 +23,7 @@ use crate::isolate::place::ClientLocation;
 use crate::isolate::request::RequestHandles;
 
 /// The question of a body that was read, and who asks it.
-pub struct Asked<'a> {
+pub struct CheckCall<'a> {
     /// The platform.
     pub handles: &'a RequestHandles,
     /// Where it came from.
@@ -34,7 +34,7 @@ pub struct Asked<'a> {
     pub body: &'a [u8],
 }
 
-/// Reads a question and answers it by [`Asked::check`], or a batch of them by [`Asked::batch`].
+/// Reads a question and answers it by [`CheckCall::check`], or a batch of them by [`CheckCall::batch`].
 ///
 /// # Errors
 /// As these; 413 or 415.
@@ -45,7 +45,7 @@ pub async fn answer(
     endpoint: Endpoint,
 ) -> Result<Response, Failure> {
     let body = body::json_bytes(request, CHECK_BODY_BYTES_MAX).await?;
-    let asked = Asked {
+    let asked = CheckCall {
         handles,
         location: &ClientLocation::of(request, &handles.env)?,
         caller,
@@ -58,7 +58,7 @@ pub async fn answer(
     Ok(reply.respond()?)
 }
 
-impl Asked<'_> {
+impl CheckCall<'_> {
     /// Answers one check. A decision is always 200.
     ///
     /// # Errors
@@ -87,7 +87,7 @@ impl Asked<'_> {
     /// same time.
     ///
     /// # Errors
-    /// As [`Asked::check`], with the pointer of the request at fault.
+    /// As [`CheckCall::check`], with the pointer of the request at fault.
     pub async fn batch(&self) -> Result<Reply, Failure> {
         let mut question: BatchRequest = read_json(self.body)?;
         for (index, one) in question.requests.iter_mut().enumerate() {

@@ -49,7 +49,7 @@ use crate::isolate::now;
 use crate::isolate::place::place;
 use crate::isolate::request::RequestHandles;
 use crate::objects::trace;
-use decision::{Asked, Decider, Passed, unless_shadow};
+use decision::{Decider, GatewayRequest, Passed, unless_shadow};
 use exchange::{Exchange, Reading};
 use facts::Arrived;
 use fallback::Fallback;
@@ -240,7 +240,7 @@ impl Gate<'_> {
         }
         let head = self.head.take();
         let client = Client::of(request);
-        let asked = Asked {
+        let asked = GatewayRequest {
             facts,
             said: head.as_ref().map(|head| &head.said).filter(|_| reads),
             tenant,

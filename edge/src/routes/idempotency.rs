@@ -22,7 +22,7 @@ const REPLAYED: &str = "idempotent-replayed";
 
 /// An answer, as it is remembered.
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct RememberedAnswer {
     status: u16,
     headers: Vec<(String, String)>,
     body: String,
@@ -61,7 +61,7 @@ pub async fn once(
         }
     };
     let answered = match answer(request, handles, matched, Some(caller)).await {
-        Ok(response) => Kept::of(response).await,
+        Ok(response) => RememberedAnswer::of(response).await,
         Err(failure) => Err(failure),
     };
     let keep = KeepBody {
@@ -69,7 +69,7 @@ pub async fn once(
         key: claim.key,
         at,
         // What was refused has charged nothing, and may be asked again when it is mended.
-        answer: answered.as_ref().ok().and_then(Kept::text),
+        answer: answered.as_ref().ok().and_then(RememberedAnswer::text),
     };
     if let Err(failure) = memory.call(&keep).await {
         console_error!("the answer is not remembered: {failure:?}");
@@ -78,7 +78,7 @@ pub async fn once(
 }
 
 fn replayed(text: &str) -> Result<Response, Failure> {
-    let kept: Kept = json::from_str(text)
+    let kept: RememberedAnswer = json::from_str(text)
         .map_err(|error| Failure::Internal(format!("a remembered answer: {error}")))?;
     kept.respond(true)
 }
@@ -103,7 +103,7 @@ impl Memory<'_> {
     }
 }
 
-impl Kept {
+impl RememberedAnswer {
     async fn of(mut response: Response) -> Result<Self, Failure> {
         Ok(Self {
             status: response.status_code(),

@@ -44,8 +44,7 @@ fn document(input: &[u8]) -> bool {
             assert!(policy.floors_at(name, now) <= budget.limit, "{name}");
             for tenant in document.tenants.keys() {
                 let party = policy.claimant(tenant, Some(name), Revision(1), now);
-                let bounds =
-                    party.map(|party| (party.standing.ceiling, party.standing.floor.units));
+                let bounds = party.map(|party| (party.claim.ceiling, party.claim.floor.units));
                 let most = bounds.and_then(|(ceiling, floor)| Some((floor, ceiling?)));
                 assert!(most.is_none_or(|(floor, most)| floor <= most), "{tenant}");
             }

@@ -14,7 +14,7 @@ use weir_wire::usage::Usage;
 use weir_wire::windows::{BranchPart, HeldPart, TenantPart, WindowPart, WindowParts};
 
 use super::counters::{CountedAs, Decided, Entry, count_as, in_flight, merge};
-use super::held::{Settled, merge_reservations, reserve, settle};
+use super::reserved::{Settled, merge_reservations, reserve, settle};
 
 /// The window of a budget in which something was decided.
 #[derive(Debug, Clone, PartialEq, Eq)]

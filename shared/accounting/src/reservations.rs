@@ -10,8 +10,8 @@ use weir_wire::accounting::{Counters, FrameBody, OTHERS, Reservations, TenantCou
 use weir_wire::count::Count;
 
 use super::counters::merge;
-use super::held::{each_held, held_of, is_over, keep_held};
 use super::interval;
+use super::reserved::{each_reserved, is_over, keep_reserved, reserved_of};
 
 /// Reservations by minute.
 #[derive(Debug, Clone, Default)]
@@ -64,14 +64,14 @@ pub fn resolved(frame: &FrameBody, at: EpochMs) -> FrameBody {
 /// Takes out what was used.
 fn used_of(counters: &mut TenantCounters, over: bool) -> TenantCounters {
     let mut used = TenantCounters::default();
-    each_held(counters, |charged, held| {
+    each_reserved(counters, |charged, held| {
         let mut units = std::mem::take(held.used);
         if over {
             let beyond = units.0.saturating_sub(held.released.0);
             units = Count(held.reserved.0.saturating_add(beyond));
         }
         if !units.is_zero()
-            && let Some(into) = held_of(&mut used, charged)
+            && let Some(into) = reserved_of(&mut used, charged)
         {
             *into.used += units;
         }
@@ -162,10 +162,10 @@ fn expiry(until: EpochMs, counters: &Counters) -> FrameBody {
             known: open.known,
             ..TenantCounters::default()
         };
-        each_held(&mut open, |charged, held| {
+        each_reserved(&mut open, |charged, held| {
             let units = std::mem::take(held.reserved);
             *held.released = units;
-            if let Some(into) = held_of(&mut used, charged) {
+            if let Some(into) = reserved_of(&mut used, charged) {
                 *into.used += units;
             }
         });
@@ -182,25 +182,25 @@ fn open(counters: &Counters) -> OrderedMap<String, TenantCounters> {
     let mut all = counters.clone();
     let mut surplus = TenantCounters::default();
     for tenant in all.values_mut() {
-        each_held(tenant, |charged, held| {
+        each_reserved(tenant, |charged, held| {
             let released = std::mem::take(held.released).0;
             let reserved = held.reserved.0;
             *held.reserved = Count(reserved.saturating_sub(released));
             *held.used = Count(0);
-            if let Some(into) = held_of(&mut surplus, charged) {
+            if let Some(into) = reserved_of(&mut surplus, charged) {
                 *into.released += Count(released.saturating_sub(reserved));
             }
         });
     }
     if let Some(others) = all.get_mut(OTHERS) {
-        each_held(others, |charged, held| {
-            if let Some(surplus) = held_of(&mut surplus, charged) {
+        each_reserved(others, |charged, held| {
+            if let Some(surplus) = reserved_of(&mut surplus, charged) {
                 *held.reserved = Count(held.reserved.0.saturating_sub(surplus.released.0));
             }
         });
     }
     all.retain(|_, tenant| {
-        keep_held(tenant, |held| !held.reserved.is_zero());
+        keep_reserved(tenant, |held| !held.reserved.is_zero());
         tenant.names() > 0
     });
     all
@@ -212,7 +212,7 @@ mod tests {
 
     use super::*;
     use crate::counters::Charged;
-    use crate::held::{Settled, settle};
+    use crate::reserved::{Settled, settle};
 
     const UNTIL: EpochMs = EpochMs(60_000);
     const OVER: EpochMs = EpochMs(60_000 + RESERVATION_GRACE_MS);
@@ -275,7 +275,7 @@ mod tests {
                 let mut counters = TenantCounters::default();
                 for name in 0..NAMES {
                     let name = format!("b{name}");
-                    let held = held_of(&mut counters, Charged::Budget(&name)).unwrap();
+                    let held = reserved_of(&mut counters, Charged::Budget(&name)).unwrap();
                     *held.reserved = Count(2);
                 }
                 (format!("t{tenant}"), counters)

@@ -11,7 +11,7 @@ use weir_wire::accounting::{FrameBody, FrameReply, SettledEntry};
 use weir_wire::exchange::VERSION;
 use weir_wire::windows::{WindowPart, WindowParts};
 
-use super::held::merge_reservations;
+use super::reserved::merge_reservations;
 
 /// What a ledger is told of the entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -149,7 +149,7 @@ mod tests {
 
     use super::*;
     use crate::counters::Charged;
-    use crate::held::{Settled, settle};
+    use crate::reserved::{Settled, settle};
 
     /// An entry that says something of a reservation, of a window of the region's own and of one of the deployment.
     fn entry(reservation: bool, own: bool, home: bool) -> SettledEntry {

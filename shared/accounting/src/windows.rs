@@ -16,7 +16,7 @@ use weir_wire::windows::{
 
 use super::fairness_index::jain;
 use super::guarantee::Guarantees;
-use super::held::is_over;
+use super::reserved::is_over;
 
 mod row;
 

@@ -2,7 +2,7 @@
 //!
 //! A row names an algorithm, its state, and what names a charge. Each algorithm has the methods that are called here,
 //! [`Carry`](super::carry::Carry) says how its states outlive a change of its numbers, and
-//! [`Kept`](super::carry::Kept) what a state can say by itself.
+//! [`CarriedState`](super::carry::CarriedState) what a state can say by itself.
 
 macro_rules! any_of {
     ($($(#[$doc:meta])* $name:ident($rule:ty, $state:ty, $receipt:ty);)+) => {
@@ -173,7 +173,7 @@ macro_rules! any_of {
             }
         }
 
-        impl Kept for State {
+        impl CarriedState for State {
             fn used(&self, now: EpochMs) -> Used {
                 match self {
                     $(Self::$name(state) => state.used(now),)+

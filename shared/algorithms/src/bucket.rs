@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use weir_core::units::EpochMs;
 
-use super::carry::Kept;
-use super::meter::{Asked, Meter, divided, rescaled, saturated};
+use super::carry::CarriedState;
+use super::meter::{AskedAt, Meter, divided, rescaled, saturated};
 use super::tally::{Tally, TallyMark};
 use super::used::Used;
 
@@ -54,7 +54,7 @@ impl BucketState {
         units: u64,
         now: EpochMs,
     ) -> Option<Self> {
-        let at = Asked::clamped(now, Some(self.latest_ms)).at;
+        let at = AskedAt::clamped(now, Some(self.latest_ms)).at;
         let level = Some(self.level(meter, at)).filter(|level| *level > 0)?;
         let refunded = self.tally.refund(*receipt, units)?;
         let lowered = meter.give_back(level, units, refunded.floor_units);
@@ -96,7 +96,7 @@ impl BucketState {
     }
 }
 
-impl Kept for BucketState {
+impl CarriedState for BucketState {
     fn used(&self, now: EpochMs) -> Used {
         Used::missing(self, now)
     }

@@ -8,7 +8,7 @@ use super::{Algorithm, State};
 /// How the states of an algorithm outlive a change of its numbers, or of the algorithm itself.
 pub(super) trait Carry {
     /// What it keeps of a key.
-    type State: Kept;
+    type State: CarriedState;
 
     /// Whether a state of it is decided on as it is: what other numbers of the same algorithm count in units, counts for
     /// no shorter than by either until it is carried over.
@@ -29,7 +29,7 @@ pub(super) trait Carry {
 }
 
 /// What a state says by itself, whatever the numbers of the limit.
-pub(super) trait Kept {
+pub(super) trait CarriedState {
     /// What was used, at `now`.
     fn used(&self, now: EpochMs) -> Used;
 

@@ -18,7 +18,7 @@ use weir_wire::decimal::Decimal;
 use weir_wire::limit_terms::MeterTerms;
 
 use super::carry::Carry;
-use super::meter::{Asked, Meter, saturated};
+use super::meter::{AskedAt, Meter, saturated};
 use super::rational::{Rational, rate_per_sec};
 use super::tally::TallyMark;
 use super::used::Used;
@@ -120,7 +120,7 @@ impl DeficitBucket {
         cost: u64,
         now: EpochMs,
     ) -> Checked<DeficitBucketState> {
-        let asked = Asked::clamped(now, state.map(|state| state.latest_ms));
+        let asked = AskedAt::clamped(now, state.map(|state| state.latest_ms));
         let level = self.level(state, asked.at);
         let (reason, retry) = self.reason(level, cost, asked);
         let charged = reason == Reason::Admitted && cost > 0;
@@ -138,7 +138,7 @@ impl DeficitBucket {
         Checked { decision, next }
     }
 
-    fn reason(&self, level: u128, cost: u64, asked: Asked) -> (Reason, Retry) {
+    fn reason(&self, level: u128, cost: u64, asked: AskedAt) -> (Reason, Retry) {
         let size = self.meter.ticks(cost.max(1));
         if size > self.meter.size {
             return (Reason::Never, Retry::Never);
@@ -177,7 +177,7 @@ impl DeficitBucket {
     /// ```
     #[must_use]
     pub fn at_once(&self, state: Option<&DeficitBucketState>, now: EpochMs) -> u64 {
-        let asked = Asked::clamped(now, state.map(|state| state.latest_ms));
+        let asked = AskedAt::clamped(now, state.map(|state| state.latest_ms));
         let level = self.level(state, asked.at);
         if level >= self.empty {
             return 0;

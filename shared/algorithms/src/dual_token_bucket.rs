@@ -13,8 +13,8 @@ use weir_core::units::EpochMs;
 use weir_decision::Decision;
 use weir_wire::decimal::Decimal;
 
-use super::carry::{Carry, Kept};
-use super::meter::Asked;
+use super::carry::{CarriedState, Carry};
+use super::meter::AskedAt;
 use super::tally::TallyMark;
 use super::token_bucket::{TokenBucket, TokenBucketState};
 use super::used::Used;
@@ -105,7 +105,7 @@ impl DualTokenBucket {
         cost: u64,
         now: EpochMs,
     ) -> Checked<DualTokenBucketState> {
-        let asked = Asked::clamped(now, state.map(DualTokenBucketState::latest_ms));
+        let asked = AskedAt::clamped(now, state.map(DualTokenBucketState::latest_ms));
         let (sustained, peak) = self.check_both(state, cost, asked);
         let next = sustained.next.zip(peak.next);
         if let Some((next_sustained, next_peak)) = next {
@@ -136,7 +136,7 @@ impl DualTokenBucket {
         &self,
         state: Option<&DualTokenBucketState>,
         cost: u64,
-        asked: Asked,
+        asked: AskedAt,
     ) -> (Checked<TokenBucketState>, Checked<TokenBucketState>) {
         let sustained = state.map(|state| &state.sustained);
         let peak = state.map(|state| &state.peak);
@@ -264,7 +264,7 @@ impl Carry for DualTokenBucket {
     }
 }
 
-impl Kept for DualTokenBucketState {
+impl CarriedState for DualTokenBucketState {
     /// What is missing in the bucket that lacks more.
     fn used(&self, now: EpochMs) -> Used {
         let lacks =

@@ -10,9 +10,9 @@ use weir_core::limits::{JSON_INTEGER_MAX, WINDOW_MS_MAX};
 use weir_core::units::EpochMs;
 
 use super::calendar::{Period, Span};
-use super::carry::{Carry, Kept};
+use super::carried_units::{CARRIED_UNITS_BYTES_MAX, CarriedUnits};
+use super::carry::{CarriedState, Carry};
 use super::counted::Counted;
-use super::held::{HELD_BYTES_MAX, Held};
 use super::scale::rescaled_up;
 use super::used::Used;
 use super::{Checked, QuotaPolicy};
@@ -30,8 +30,8 @@ pub struct FixedWindowState {
     start_ms: i64,
     end_ms: EpochMs,
     units: u64,
-    #[serde(default, skip_serializing_if = "Held::is_empty")]
-    held: Held,
+    #[serde(default, skip_serializing_if = "CarriedUnits::is_empty")]
+    held: CarriedUnits,
 }
 
 /// The window in which units were charged.
@@ -164,7 +164,7 @@ impl FixedWindow {
     /// Bytes of one stored state, as JSON, at most: numbers of 20 digits and their names.
     #[must_use]
     pub fn state_bytes_max(&self) -> u64 {
-        120 + HELD_BYTES_MAX
+        120 + CARRIED_UNITS_BYTES_MAX
     }
 
     /// The same limit counted in units of `1 / scale`; `None` for a scale of 0 and where a number passes 64 bits.
@@ -206,7 +206,7 @@ impl FixedWindow {
             }
         } else {
             FixedWindowState {
-                held: state.as_held(),
+                held: state.as_carried_units(),
                 ..FixedWindowState::default()
             }
         }
@@ -236,7 +236,7 @@ impl Carry for FixedWindow {
 
 impl FixedWindowState {
     /// Of a window from `start_ms` up to `end` in which `units` were charged, beside what is held of others.
-    pub(super) fn new(start_ms: i64, end: EpochMs, units: u64, held: Held) -> Self {
+    pub(super) fn new(start_ms: i64, end: EpochMs, units: u64, held: CarriedUnits) -> Self {
         Self {
             start_ms,
             end_ms: end,
@@ -246,9 +246,9 @@ impl FixedWindowState {
     }
 
     /// All of it as units that are held.
-    pub(super) fn as_held(&self) -> Held {
+    pub(super) fn as_carried_units(&self) -> CarriedUnits {
         let own = [(self.end_ms, self.units)];
-        Held::new(own.into_iter().chain(self.held.iter()))
+        CarriedUnits::new(own.into_iter().chain(self.held.iter()))
     }
 
     pub(super) fn receipt(&self) -> FixedWindowReceipt {
@@ -275,11 +275,11 @@ impl FixedWindowState {
     }
 
     fn empty(span: Span) -> Self {
-        Self::new(span.start_ms, span.end, 0, Held::default())
+        Self::new(span.start_ms, span.end, 0, CarriedUnits::default())
     }
 }
 
-impl Kept for FixedWindowState {
+impl CarriedState for FixedWindowState {
     /// What was counted, at `now`.
     fn used(&self, now: EpochMs) -> Used {
         let own = [(self.end_ms, self.units)];

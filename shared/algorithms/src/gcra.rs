@@ -10,9 +10,9 @@ use weir_core::limits::{JSON_INTEGER_MAX, REFILL_MS_MAX, WINDOW_MS_MAX};
 use weir_core::units::EpochMs;
 use weir_decision::{Decision, Reason, Retry};
 
-use super::carry::{Carry, Kept};
+use super::carry::{CarriedState, Carry};
 use super::fine_ms::FineMs;
-use super::meter::{Asked, Meter, divided, quotient_up, rescaled, saturated};
+use super::meter::{AskedAt, Meter, divided, quotient_up, rescaled, saturated};
 use super::tally::{Tally, TallyMark};
 use super::used::Used;
 use super::{Checked, QuotaPolicy};
@@ -104,7 +104,7 @@ impl Gcra {
     #[inline(always)]
     #[must_use]
     pub fn check(&self, state: Option<&GcraState>, cost: u64, now: EpochMs) -> Checked<GcraState> {
-        let asked = Asked::clamped(now, state.map(|state| state.latest_ms));
+        let asked = AskedAt::clamped(now, state.map(|state| state.latest_ms));
         let due = self.due(state, asked.at);
         let latest = self.after(FineMs::whole(asked.at), self.tolerance);
         let next = self.after(due, self.span(cost.max(1)));
@@ -156,7 +156,7 @@ impl Gcra {
         if !self.wrote(state) {
             return None;
         }
-        let at = Asked::clamped(now, Some(state.latest_ms)).at;
+        let at = AskedAt::clamped(now, Some(state.latest_ms)).at;
         let due = self.due(Some(state), at);
         let level = Some(self.level(due, at)).filter(|level| *level > 0)?;
         let refunded = state.tally.refund(*receipt, units)?;
@@ -371,7 +371,7 @@ impl GcraState {
     }
 }
 
-impl Kept for GcraState {
+impl CarriedState for GcraState {
     /// Units that were charged and had not drained at the last charge, at `now`.
     fn used(&self, now: EpochMs) -> Used {
         let latest = EpochMs(self.latest_ms);

@@ -21,7 +21,7 @@ use weir_wire::accounting::InFlight;
 use weir_wire::limit_terms::GuardTerms;
 
 use super::bucket::BucketState;
-use super::meter::{Asked, Meter, saturated};
+use super::meter::{AskedAt, Meter, saturated};
 use super::tally::TallyMark;
 use super::{Checked, QuotaPolicy};
 
@@ -149,7 +149,7 @@ impl Guard {
         cost: u64,
         now: EpochMs,
     ) -> Checked<GuardState> {
-        let held = Held::of(self, state, now);
+        let held = HeldSlots::of(self, state, now);
         let wanted = cost.max(1);
         let reason = if wanted > self.ceiling() {
             Reason::Never
@@ -171,13 +171,15 @@ impl Guard {
             }
         };
         let next = (reason == Reason::Admitted && cost > 0).then(|| self.take(state, &held, cost));
-        let after = next.as_ref().map(|next| Held::of(self, Some(next), now));
+        let after = next
+            .as_ref()
+            .map(|next| HeldSlots::of(self, Some(next), now));
         let decision = self.told(after.as_ref().unwrap_or(&held), reason, retry);
         Checked { decision, next }
     }
 
     /// What a decision tells of a state: the numbers of what has less left.
-    fn told(&self, held: &Held, reason: Reason, retry: Retry) -> Decision {
+    fn told(&self, held: &HeldSlots, reason: Reason, retry: Retry) -> Decision {
         let slots = (
             self.free(held),
             self.concurrency.unwrap_or(JSON_INTEGER_MAX),
@@ -199,12 +201,12 @@ impl Guard {
         }
     }
 
-    fn free(&self, held: &Held) -> u64 {
+    fn free(&self, held: &HeldSlots) -> u64 {
         let slots = |concurrency: u64| concurrency.saturating_sub(held.slots.len() as u64);
         self.concurrency.map_or(JSON_INTEGER_MAX, slots)
     }
 
-    fn affordable(&self, held: &Held) -> u64 {
+    fn affordable(&self, held: &HeldSlots) -> u64 {
         self.budget.map_or(JSON_INTEGER_MAX, |meter| {
             let room = meter.size.saturating_sub(held.level);
             saturated(room / u128::from(meter.ticks_per_unit))
@@ -212,7 +214,7 @@ impl Guard {
     }
 
     /// The first millisecond at which `wanted` slots are free.
-    fn free_at(&self, held: &Held, wanted: u64) -> EpochMs {
+    fn free_at(&self, held: &HeldSlots, wanted: u64) -> EpochMs {
         let wanted = wanted.saturating_add(held.slots.len() as u64);
         let concurrency = self.concurrency.unwrap_or(u64::MAX);
         let lapses = usize::try_from(wanted.saturating_sub(concurrency)).unwrap_or(usize::MAX);
@@ -223,7 +225,7 @@ impl Guard {
     }
 
     /// The first millisecond at which the budget has `wanted` units.
-    fn affordable_at(&self, held: &Held, wanted: u64) -> EpochMs {
+    fn affordable_at(&self, held: &HeldSlots, wanted: u64) -> EpochMs {
         let wait_ms = self.budget.map_or(0, |meter| {
             let highest = meter.size.saturating_sub(meter.ticks(wanted));
             meter.drained_ms(held.level.saturating_sub(highest))
@@ -231,12 +233,12 @@ impl Guard {
         held.asked.at.plus(wait_ms)
     }
 
-    fn full_at(&self, held: &Held) -> EpochMs {
+    fn full_at(&self, held: &HeldSlots) -> EpochMs {
         let wait_ms = self.budget.map_or(0, |meter| meter.drained_ms(held.level));
         held.asked.at.plus(wait_ms)
     }
 
-    fn take(&self, state: Option<&GuardState>, held: &Held, slots: u64) -> GuardState {
+    fn take(&self, state: Option<&GuardState>, held: &HeldSlots, slots: u64) -> GuardState {
         let at = held.asked.at;
         let before = state.and_then(|state| state.budget.as_ref());
         let budget = self.budget.map(|meter| {
@@ -288,7 +290,7 @@ impl Guard {
         let budget = self.budget.zip(state.budget).zip(receipt.budget);
         let budget =
             budget.and_then(|((meter, budget), mark)| budget.refunded(&meter, &mark, units, now));
-        let held = Held::of(self, Some(state), now);
+        let held = HeldSlots::of(self, Some(state), now);
         let slots: Vec<_> = held
             .slots
             .iter()
@@ -319,7 +321,7 @@ impl Guard {
     /// ```
     #[must_use]
     pub fn renew(&self, state: &GuardState, slot: u64, now: EpochMs) -> Slotted {
-        let held = Held::of(self, Some(state), now);
+        let held = HeldSlots::of(self, Some(state), now);
         let ends_at = held.asked.at.plus(self.lease_ms);
         self.change(state, held, slot, |before| Some(before.max(ends_at)))
     }
@@ -327,14 +329,14 @@ impl Guard {
     /// Frees a slot. The budget stays used; one that is free already stays free.
     #[must_use]
     pub fn release(&self, state: &GuardState, slot: u64, now: EpochMs) -> Slotted {
-        let held = Held::of(self, Some(state), now);
+        let held = HeldSlots::of(self, Some(state), now);
         self.change(state, held, slot, |_| None)
     }
 
     fn change(
         &self,
         state: &GuardState,
-        held: Held,
+        held: HeldSlots,
         slot: u64,
         end: impl Fn(EpochMs) -> Option<EpochMs>,
     ) -> Slotted {
@@ -368,7 +370,7 @@ impl Guard {
     /// Slots that are held at `now`: all of them, or with unlimited slots the newest 4,096.
     #[must_use]
     pub fn in_flight(&self, state: Option<&GuardState>, now: EpochMs) -> InFlight {
-        let held = Held::of(self, state, now);
+        let held = HeldSlots::of(self, state, now);
         InFlight {
             slots: held.slots.len() as u64,
             at: now,
@@ -392,7 +394,7 @@ impl Guard {
     /// The first millisecond at which every slot has lapsed, the budget is whole, and names are new by themselves.
     #[must_use]
     pub fn expires_at(&self, state: &GuardState) -> EpochMs {
-        let held = Held::of(self, Some(state), EpochMs(state.latest_ms));
+        let held = HeldSlots::of(self, Some(state), EpochMs(state.latest_ms));
         let named = EpochMs((state.last / NAMES_PER_MS).saturating_add(1));
         held.lapsed_at().max(self.full_at(&held)).max(named)
     }
@@ -438,16 +440,16 @@ impl Guard {
 }
 
 /// What is held when a guard is asked.
-struct Held {
-    asked: Asked,
+struct HeldSlots {
+    asked: AskedAt,
     slots: Vec<(u64, EpochMs)>,
     /// Ticks of the budget that are missing.
     level: u128,
 }
 
-impl Held {
+impl HeldSlots {
     fn of(guard: &Guard, state: Option<&GuardState>, now: EpochMs) -> Self {
-        let asked = Asked::clamped(now, state.map(|state| state.latest_ms));
+        let asked = AskedAt::clamped(now, state.map(|state| state.latest_ms));
         let slots = state.map_or(&[][..], |state| &state.slots[..]);
         let open = |(_, ends_at): &(u64, EpochMs)| asked.at < *ends_at;
         let budget = state.and_then(|state| state.budget.as_ref());

@@ -13,9 +13,9 @@ use weir_core::units::EpochMs;
 use weir_decision::{Decision, Reason, Retry};
 use weir_wire::decimal::Decimal;
 
-use super::carry::{Carry, Kept};
+use super::carry::{CarriedState, Carry};
 use super::free_places::{FreePlaces, Span};
-use super::meter::{Asked, Due, Meter, saturated};
+use super::meter::{AskedAt, Due, Meter, saturated};
 use super::rational::{Rational, rate_per_sec};
 use super::scale::ScaledState;
 use super::used::Used;
@@ -107,7 +107,7 @@ pub struct Reserved {
     pub next: Option<LeakyBucketState>,
 }
 
-impl Kept for LeakyBucketState {
+impl CarriedState for LeakyBucketState {
     /// How many units wait is not known without their rate: while any do, all that the other rules admit is used.
     fn used(&self, now: EpochMs) -> Used {
         let now = now.max(EpochMs(self.latest_ms));
@@ -176,7 +176,7 @@ impl LeakyBucket {
     /// refusal changes nothing. A cost of 0 looks: it tells what one unit would meet and changes nothing.
     #[must_use]
     pub fn reserve(&self, state: Option<&LeakyBucketState>, cost: u64, now: EpochMs) -> Reserved {
-        let asked = Asked::clamped(now, state.map(|state| state.latest_ms));
+        let asked = AskedAt::clamped(now, state.map(|state| state.latest_ms));
         let at = self.instant(asked.at);
         let tail = state.map_or(0, |state| self.wait(state, asked.at));
         let mut free = state.map_or_else(FreePlaces::default, |state| self.free(state, at));
@@ -240,7 +240,7 @@ impl LeakyBucket {
         now: EpochMs,
     ) -> Checked<LeakyBucketState> {
         let Reserved { outcome, next } = self.reserve(state, cost, now);
-        let asked = Asked::clamped(now, state.map(|state| state.latest_ms));
+        let asked = AskedAt::clamped(now, state.map(|state| state.latest_ms));
         let after = next.as_ref().or(state);
         let tail = after.map_or(0, |state| self.wait(state, asked.at));
         let decision = Decision {
@@ -360,7 +360,7 @@ impl LeakyBucket {
         FreePlaces::read(&state.free, ticks_per_ms, at)
     }
 
-    fn retry(&self, wait: u128, cost: u64, asked: Asked) -> Retry {
+    fn retry(&self, wait: u128, cost: u64, asked: AskedAt) -> Retry {
         if cost > self.ceiling() {
             return Retry::Never;
         }

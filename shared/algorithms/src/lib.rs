@@ -9,6 +9,7 @@
 mod any;
 mod bucket;
 pub mod calendar;
+mod carried_units;
 mod carry;
 pub mod composite;
 mod counted;
@@ -19,7 +20,6 @@ pub mod fixed_window;
 mod free_places;
 pub mod gcra;
 pub mod guard;
-mod held;
 pub mod leaky_bucket;
 mod meter;
 pub mod quota;
@@ -39,7 +39,7 @@ use serde::{Deserialize, Serialize};
 use weir_core::units::EpochMs;
 use weir_decision::Decision;
 
-use self::carry::{Carry, Kept};
+use self::carry::{CarriedState, Carry};
 use self::deficit_bucket::{DeficitBucket, DeficitBucketState};
 use self::dual_token_bucket::{DualTokenBucket, DualTokenBucketReceipt, DualTokenBucketState};
 use self::fixed_window::{FixedWindow, FixedWindowReceipt, FixedWindowState};

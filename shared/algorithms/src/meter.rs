@@ -27,14 +27,14 @@ pub(super) struct Meter {
 
 /// When a meter is asked: by the caller's clock, and by the time that never steps back behind the state's latest.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Asked {
+pub(super) struct AskedAt {
     /// The caller's clock.
     pub now: EpochMs,
     /// The later of it and of the state's latest.
     pub at: EpochMs,
 }
 
-impl Asked {
+impl AskedAt {
     /// `now`, but no earlier than the state's `latest_ms`.
     pub fn clamped(now: EpochMs, latest_ms: Option<u64>) -> Self {
         let at = now.max(EpochMs(latest_ms.unwrap_or(0)));
@@ -86,7 +86,7 @@ impl Meter {
 
     /// Decides `cost` units on top of `level`. `next` is the level after it, absent when nothing was charged. A cost
     /// of 0 tells what one unit would meet.
-    pub fn check(&self, level: u128, cost: u64, asked: Asked) -> Checked<u128> {
+    pub fn check(&self, level: u128, cost: u64, asked: AskedAt) -> Checked<u128> {
         let size = self.ticks(cost.max(1));
         let room = self.size.saturating_sub(level);
         let (reason, retry) = if size > self.size {

@@ -8,7 +8,7 @@ use weir_core::invalid::Invalid;
 use weir_core::units::EpochMs;
 
 use super::calendar::Period;
-use super::carry::{Carry, Kept};
+use super::carry::{CarriedState, Carry};
 use super::fixed_window::{FixedWindow, FixedWindowReceipt, FixedWindowState};
 use super::sliding_window::{SlidingWindow, SlidingWindowReceipt, SlidingWindowState};
 use super::used::Used;
@@ -236,7 +236,7 @@ impl Carry for Quota {
     }
 }
 
-impl Kept for QuotaState {
+impl CarriedState for QuotaState {
     /// What was counted, at `now`.
     fn used(&self, now: EpochMs) -> Used {
         match self {
@@ -265,7 +265,7 @@ fn period_state(state: &QuotaState) -> Cow<'_, FixedWindowState> {
 /// What was counted, for a trailing period; that of another period lasts until that ends.
 fn rolling_state<'a>(state: &'a QuotaState, window: &SlidingWindow) -> Cow<'a, SlidingWindowState> {
     match state {
-        QuotaState::Period(state) => Cow::Owned(window.holding(state.as_held())),
+        QuotaState::Period(state) => Cow::Owned(window.holding(state.as_carried_units())),
         QuotaState::Rolling(state) => Cow::Borrowed(state),
     }
 }

@@ -11,7 +11,7 @@ use weir_core::units::EpochMs;
 use weir_decision::Decision;
 use weir_wire::accounting::InFlight;
 
-use super::carry::Kept;
+use super::carry::CarriedState;
 use super::guard::Guard;
 use super::leaky_bucket::LeakyBucket;
 use super::{Algorithm, Checked, QuotaPolicy, Receipt, State};

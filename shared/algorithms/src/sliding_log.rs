@@ -10,9 +10,9 @@ use weir_core::invalid::{Invalid, within};
 use weir_core::limits::{SLIDING_LOG_LIMIT_MAX, WINDOW_MS_MAX};
 use weir_core::units::EpochMs;
 
-use super::carry::{Carry, Kept};
+use super::carried_units::{CARRIED_UNITS_BYTES_MAX, CarriedUnits};
+use super::carry::{CarriedState, Carry};
 use super::counted::Counted;
-use super::held::{HELD_BYTES_MAX, Held};
 use super::runs::{Runs, total};
 use super::used::Used;
 use super::{Checked, QuotaPolicy};
@@ -30,8 +30,8 @@ pub struct SlidingLogState {
     window_ms: u64,
     /// By instant.
     charges: Runs,
-    #[serde(default, skip_serializing_if = "Held::is_empty")]
-    held: Held,
+    #[serde(default, skip_serializing_if = "CarriedUnits::is_empty")]
+    held: CarriedUnits,
 }
 
 /// The instant at which units were charged.
@@ -189,7 +189,7 @@ impl SlidingLog {
         let entries = self.limit.min(self.window_ms + 1);
         let digits = |total: u64| u64::from((total / entries + 1).ilog10()) + 2;
         // Names, numbers and the first instant; then `[G,N],` for each.
-        100 + HELD_BYTES_MAX + entries * (4 + digits(self.window_ms) + digits(self.limit))
+        100 + CARRIED_UNITS_BYTES_MAX + entries * (4 + digits(self.window_ms) + digits(self.limit))
     }
 
     /// The same limit counted in units of `1 / scale`; `None` for a scale of 0 and where more charges could be kept
@@ -228,7 +228,7 @@ impl SlidingLog {
             .iter()
             .map(|run| (EpochMs(run.mark).plus(longer_ms), run.units));
         Cow::Owned(SlidingLogState {
-            held: Held::new(charges.chain(state.held.iter())),
+            held: CarriedUnits::new(charges.chain(state.held.iter())),
             ..self.empty()
         })
     }
@@ -237,7 +237,7 @@ impl SlidingLog {
         SlidingLogState {
             window_ms: self.window_ms,
             charges: Runs::default(),
-            held: Held::default(),
+            held: CarriedUnits::default(),
         }
     }
 }
@@ -260,7 +260,7 @@ impl Carry for SlidingLog {
     }
 }
 
-impl Kept for SlidingLogState {
+impl CarriedState for SlidingLogState {
     /// What was charged, at `now`.
     fn used(&self, now: EpochMs) -> Used {
         let newest = self.charges.newest();
@@ -290,7 +290,7 @@ mod tests {
         let log = SlidingLog::new(10, 1_000).unwrap();
         assert_eq!(
             log.state_bytes_max(),
-            100 + HELD_BYTES_MAX + 10 * (4 + 4 + 2)
+            100 + CARRIED_UNITS_BYTES_MAX + 10 * (4 + 4 + 2)
         );
     }
 }

@@ -22,10 +22,10 @@ use weir_core::invalid::{Invalid, within};
 use weir_core::limits::{JSON_INTEGER_MAX, SLIDING_BUCKETS_MAX, WINDOW_MS_MAX};
 use weir_core::units::EpochMs;
 
-use super::carry::{Carry, Kept};
+use super::carried_units::{CARRIED_UNITS_BYTES_MAX, CarriedUnits};
+use super::carry::{CarriedState, Carry};
 use super::counted::Counted;
 use super::fixed_window::FixedWindowState;
-use super::held::{HELD_BYTES_MAX, Held};
 use super::runs::{Runs, total};
 use super::slots::Slots;
 use super::used::Used;
@@ -48,8 +48,8 @@ pub struct SlidingWindowState {
     latest_ms: EpochMs,
     /// By number of the sub-bucket since the epoch.
     counts: Runs,
-    #[serde(default, skip_serializing_if = "Held::is_empty")]
-    held: Held,
+    #[serde(default, skip_serializing_if = "CarriedUnits::is_empty")]
+    held: CarriedUnits,
 }
 
 /// The sub-bucket in which units were charged.
@@ -200,7 +200,7 @@ impl SlidingWindow {
         let mean = u128::from(self.limit) * 2 / u128::from(counts) + 1;
         let digits = u64::from(mean.ilog10()) + 2;
         // Names, numbers and the first sub-bucket; then `[1,N],` for each.
-        160 + HELD_BYTES_MAX + counts * (5 + digits)
+        160 + CARRIED_UNITS_BYTES_MAX + counts * (5 + digits)
     }
 
     /// The same limit counted in units of `1 / scale`; `None` for a scale of 0 and where a number passes 64 bits.
@@ -236,12 +236,12 @@ impl SlidingWindow {
         });
         Cow::Owned(SlidingWindowState {
             latest_ms: state.latest_ms,
-            ..self.holding(Held::new(counts.chain(state.held.iter())))
+            ..self.holding(CarriedUnits::new(counts.chain(state.held.iter())))
         })
     }
 
     /// The state of a key that has charged nothing but what is held.
-    pub(super) fn holding(&self, held: Held) -> SlidingWindowState {
+    pub(super) fn holding(&self, held: CarriedUnits) -> SlidingWindowState {
         SlidingWindowState {
             held,
             ..self.empty()
@@ -253,7 +253,7 @@ impl SlidingWindow {
             slots: self.slots,
             latest_ms: EpochMs(0),
             counts: Runs::default(),
-            held: Held::default(),
+            held: CarriedUnits::default(),
         }
     }
 }
@@ -323,7 +323,7 @@ impl SlidingWindowState {
     }
 }
 
-impl Kept for SlidingWindowState {
+impl CarriedState for SlidingWindowState {
     /// What was counted, at `now`. Of a sub-bucket all counts until none does.
     fn used(&self, now: EpochMs) -> Used {
         let counts = self.counts.iter();

@@ -11,7 +11,7 @@ use weir_core::units::EpochMs;
 use weir_wire::decimal::Decimal;
 
 use super::carry::Carry;
-use super::meter::{Asked, Meter, saturated};
+use super::meter::{AskedAt, Meter, saturated};
 use super::rational::{Rational, rate_per_sec};
 use super::tally::TallyMark;
 use super::used::Used;
@@ -83,7 +83,7 @@ impl TokenBucket {
         cost: u64,
         now: EpochMs,
     ) -> Checked<TokenBucketState> {
-        let asked = Asked::clamped(now, state.map(|state| state.latest_ms));
+        let asked = AskedAt::clamped(now, state.map(|state| state.latest_ms));
         self.check_asked(state, cost, asked)
     }
 
@@ -93,7 +93,7 @@ impl TokenBucket {
         &self,
         state: Option<&TokenBucketState>,
         cost: u64,
-        asked: Asked,
+        asked: AskedAt,
     ) -> Checked<TokenBucketState> {
         let level = state.map_or(0, |state| state.level(&self.meter, asked.at));
         let checked = self.meter.check(level, cost, asked);

@@ -8,7 +8,7 @@ mod leased;
 mod overload;
 mod random;
 
-use weir_shared::fairness::ask::{Claimant, Party, Standing};
+use weir_shared::fairness::ask::{Claimant, Party, TenantClaim};
 use weir_shared::fairness::weight::Weight;
 use weir_shared::units::EpochMs;
 
@@ -55,12 +55,12 @@ pub const GROUPS: [Group; 9] = [
 
 /// A tenant that the policy names, with one of eight weights.
 fn party(index: u64) -> Party {
-    let standing = Standing {
+    let claim = TenantClaim {
         weight: weight(index),
-        ..Standing::default()
+        ..TenantClaim::default()
     };
     let name = tenant(index);
-    Claimant { name, standing }.into()
+    Claimant { name, claim }.into()
 }
 
 fn tenant(index: u64) -> String {

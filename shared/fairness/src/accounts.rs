@@ -12,7 +12,7 @@ use smol_str::SmolStr;
 use weir_core::ordered::OrderedMap;
 
 use self::release::{carries, paced};
-use super::ask::{ClaimVersion, Floor, Moment, Standing};
+use super::ask::{ClaimVersion, Floor, Moment, TenantClaim};
 use super::classes::{ClassId, ClassKey, Classes, Tally, Unused};
 use super::member::{Keeping, Member, class_of, stranger};
 use super::name_index::NameIndex;
@@ -126,26 +126,26 @@ impl Accounts {
     }
 
     /// The account of a tenant, opened if it has none.
-    pub fn join(&mut self, name: &str, standing: &Standing) -> AccountId {
+    pub fn join(&mut self, name: &str, claim: &TenantClaim) -> AccountId {
         self.count(1);
         if let Some(id) = self.own_id(name) {
             self.last = id;
-            self.restate(id, standing);
+            self.restate(id, claim);
             return AccountId(id);
         }
-        if standing.known || self.unknown < self.terms.tenants_max {
-            return self.open(name, standing);
+        if claim.known || self.unknown < self.terms.tenants_max {
+            return self.open(name, claim);
         }
         match self.own_id(OVERFLOW) {
-            Some(id) => self.tighten(id, standing),
-            None => self.open(OVERFLOW, &shared(standing)),
+            Some(id) => self.tighten(id, claim),
+            None => self.open(OVERFLOW, &shared(claim)),
         }
     }
 
     /// The account that many share, under the least ceiling of those that came to it.
-    fn tighten(&mut self, id: usize, standing: &Standing) -> AccountId {
+    fn tighten(&mut self, id: usize, claim: &TenantClaim) -> AccountId {
         let class = self.class(id);
-        if let (Some(class), Some(ceiling)) = (class, standing.ceiling)
+        if let (Some(class), Some(ceiling)) = (class, claim.ceiling)
             && ceiling < class.ceiling
         {
             self.reclass(id, ClassKey { ceiling, ..class });
@@ -162,9 +162,9 @@ impl Accounts {
     }
 
     /// The class of a member, or the one that a tenant that is none would have.
-    fn class_or(&self, member: Option<&Member>, standing: &Standing) -> ClassKey {
+    fn class_or(&self, member: Option<&Member>, claim: &TenantClaim) -> ClassKey {
         let class = member.and_then(|member| self.classes.get(member.class));
-        class.map_or_else(|| class_of(standing), |class| class.key)
+        class.map_or_else(|| class_of(claim), |class| class.key)
     }
 
     /// A tenant's own account.
@@ -180,15 +180,15 @@ impl Accounts {
         self.members.get(self.own_id(name)?)
     }
 
-    fn open(&mut self, name: &str, standing: &Standing) -> AccountId {
+    fn open(&mut self, name: &str, claim: &TenantClaim) -> AccountId {
         let name = SmolStr::from(name);
         let carried = self.carried.remove(name.as_str());
         let id = self.members.len();
-        let class = self.classes.id(class_of(standing));
-        let mut member = Member::new(name, class, standing, self.keeping);
+        let class = self.classes.id(class_of(claim));
+        let mut member = Member::new(name, class, claim, self.keeping);
         if let Some(before) = carried
             .as_ref()
-            .filter(|one| one.claim_version > standing.claim_version)
+            .filter(|one| one.claim_version > claim.claim_version)
         {
             member.claim_as(before);
         }
@@ -234,18 +234,16 @@ impl Accounts {
     }
 
     /// Takes over what a tenant that has an account claims now.
-    fn restate(&mut self, id: usize, standing: &Standing) {
+    fn restate(&mut self, id: usize, claim: &TenantClaim) {
         let (Some(key), Some(member)) = (self.class(id), self.members.get_mut(id)) else {
             return;
         };
-        if standing.claim_version < member.claim_version
-            || member.claims(key, standing, self.keeping)
-        {
+        if claim.claim_version < member.claim_version || member.claims(key, claim, self.keeping) {
             return;
         }
-        let class = class_of(standing);
+        let class = class_of(claim);
         let before = (key, member.unkept, member.borrow_max);
-        member.bound(standing, self.keeping);
+        member.bound(claim, self.keeping);
         let same = before == (class, member.unkept, member.borrow_max);
         if key != class {
             self.reclass(id, class);
@@ -408,8 +406,8 @@ impl Accounts {
 
     /// Sets what a tenant has used. The account that many share is never lowered, as each of them knows its own part
     /// alone.
-    pub fn set_used(&mut self, name: &str, standing: &Standing, used: u64) {
-        let AccountId(id) = self.join(name, standing);
+    pub fn set_used(&mut self, name: &str, claim: &TenantClaim, used: u64) {
+        let AccountId(id) = self.join(name, claim);
         let is_own = self.own_id(name) == Some(id) && name != OVERFLOW;
         let before = self.members.get(id).map_or(0, |member| member.used);
         let used = if is_own { used } else { before.max(used) };
@@ -479,10 +477,10 @@ impl Account {
 
 /// The claim of an account that many share, whoever of them came first: nobody's word is later than another's, and
 /// nothing is set aside for all of them.
-pub fn shared(standing: &Standing) -> Standing {
-    Standing {
+pub fn shared(claim: &TenantClaim) -> TenantClaim {
+    TenantClaim {
         claim_version: ClaimVersion::default(),
         floor: Floor::default(),
-        ..standing.clone()
+        ..claim.clone()
     }
 }

@@ -34,30 +34,28 @@ impl Party {
     #[must_use]
     pub fn weight(&self) -> Weight {
         self.tenant()
-            .map_or(Weight::WHOLE, |claimant| claimant.standing.weight)
+            .map_or(Weight::WHOLE, |claimant| claimant.claim.weight)
     }
 
     /// By which word of the policy its claim is; everyone has none.
     #[must_use]
     pub fn claim_version(&self) -> ClaimVersion {
-        let claim = self
-            .tenant()
-            .map(|claimant| claimant.standing.claim_version);
+        let claim = self.tenant().map(|claimant| claimant.claim.claim_version);
         claim.unwrap_or_default()
     }
 
-    /// Whether the policy bounds what it may use beyond a guarantee; see [`Standing::is_bounded`].
+    /// Whether the policy bounds what it may use beyond a guarantee; see [`TenantClaim::is_bounded`].
     #[must_use]
     pub fn is_bounded(&self) -> bool {
         self.tenant()
-            .is_some_and(|claimant| claimant.standing.is_bounded())
+            .is_some_and(|claimant| claimant.claim.is_bounded())
     }
 
-    /// Whether it may use idle units for a first request; see [`Standing::takes_idle`].
+    /// Whether it may use idle units for a first request; see [`TenantClaim::takes_idle`].
     #[must_use]
     pub fn takes_idle(&self) -> bool {
         self.tenant()
-            .is_none_or(|claimant| claimant.standing.takes_idle())
+            .is_none_or(|claimant| claimant.claim.takes_idle())
     }
 
     /// The ceilings that bound it; see [`Claimant::ceilings`].
@@ -78,21 +76,21 @@ pub struct Claimant {
     /// The tenant's name.
     pub name: String,
     /// Its claim.
-    pub standing: Standing,
+    pub claim: TenantClaim,
 }
 
 impl Claimant {
-    /// A tenant of the [claim that says nothing else](Standing::default).
+    /// A tenant of the [claim that says nothing else](TenantClaim::default).
     ///
     /// ```
-    /// use weir_fairness::ask::{Claimant, Standing};
-    /// assert_eq!(Claimant::plain("acme").standing, Standing::default());
+    /// use weir_fairness::ask::{Claimant, TenantClaim};
+    /// assert_eq!(Claimant::plain("acme").claim, TenantClaim::default());
     /// ```
     #[must_use]
     pub fn plain(name: &str) -> Self {
         Self {
             name: name.to_owned(),
-            standing: Standing::default(),
+            claim: TenantClaim::default(),
         }
     }
 
@@ -101,9 +99,9 @@ impl Claimant {
     pub fn overflow() -> Self {
         Self {
             name: OVERFLOW.to_owned(),
-            standing: Standing {
+            claim: TenantClaim {
                 known: false,
-                ..Standing::default()
+                ..TenantClaim::default()
             },
         }
     }
@@ -113,9 +111,9 @@ impl Claimant {
     pub fn overflow_with(&self) -> Self {
         let overflow = Self::overflow();
         Self {
-            standing: Standing {
-                ceiling: self.standing.ceiling,
-                ..overflow.standing
+            claim: TenantClaim {
+                ceiling: self.claim.ceiling,
+                ..overflow.claim
             },
             ..overflow
         }
@@ -129,9 +127,9 @@ impl Claimant {
 
     /// The ceilings that bound it: its own and those of the tenants above it, each with whose it is.
     pub fn ceilings(&self) -> impl Iterator<Item = (&str, u64)> {
-        let Self { name, standing } = self;
-        let own = (name.as_str(), standing.ceiling);
-        let above = standing.above.iter();
+        let Self { name, claim } = self;
+        let own = (name.as_str(), claim.ceiling);
+        let above = claim.above.iter();
         let above = above.map(|one| (one.name.as_str(), one.ceiling));
         let line = std::iter::once(own).chain(above);
         line.filter_map(|(name, ceiling)| Some((name, ceiling?)))
@@ -140,7 +138,7 @@ impl Claimant {
 
 /// A tenant's claim to a budget.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Standing {
+pub struct TenantClaim {
     /// Its weight among those with the same parent.
     pub weight: Weight,
     /// Whether the policy names it. Those that it does not name weigh no more than a bound together.
@@ -159,7 +157,7 @@ pub struct Standing {
     pub above: Vec<Above>,
 }
 
-impl Default for Standing {
+impl Default for TenantClaim {
     /// A whole weight of a tenant that the policy names, nothing set aside, and no bounds.
     fn default() -> Self {
         Self {
@@ -175,15 +173,15 @@ impl Default for Standing {
     }
 }
 
-impl Standing {
+impl TenantClaim {
     /// What is set aside for it, as it counts: nothing above its ceiling.
     ///
     /// ```
-    /// use weir_fairness::ask::{Floor, Standing};
-    /// let standing = Standing {
-    ///     ceiling: Some(40), floor: Floor { units: 60, by_name: true }, ..Standing::default()
+    /// use weir_fairness::ask::{Floor, TenantClaim};
+    /// let claim = TenantClaim {
+    ///     ceiling: Some(40), floor: Floor { units: 60, by_name: true }, ..TenantClaim::default()
     /// };
-    /// assert_eq!(standing.set_aside().units, 40);
+    /// assert_eq!(claim.set_aside().units, 40);
     /// ```
     #[must_use]
     pub fn set_aside(&self) -> Floor {
@@ -256,13 +254,13 @@ pub struct Above {
     pub name: String,
     /// Its weight among those with the same parent.
     pub weight: Weight,
-    /// As [`Standing::borrow_max`], for all below it together.
+    /// As [`TenantClaim::borrow_max`], for all below it together.
     pub borrow_max: Option<u64>,
-    /// As [`Standing::lend_max`], for all below it together.
+    /// As [`TenantClaim::lend_max`], for all below it together.
     pub lend_max: Option<u64>,
-    /// As [`Standing::ceiling`], for all below it together.
+    /// As [`TenantClaim::ceiling`], for all below it together.
     pub ceiling: Option<u64>,
-    /// As [`Standing::floor`], for all below it together.
+    /// As [`TenantClaim::floor`], for all below it together.
     pub floor: Floor,
     /// What is set aside by name for those right below it, of what it may have itself.
     pub floors: SetAside,
@@ -271,7 +269,7 @@ pub struct Above {
 impl Above {
     /// The tenant of that name, with its own claim. Nothing is set aside for those below it.
     #[must_use]
-    pub fn of(name: &str, claim: &Standing) -> Self {
+    pub fn of(name: &str, claim: &TenantClaim) -> Self {
         Self {
             name: name.to_owned(),
             weight: claim.weight,
@@ -285,8 +283,8 @@ impl Above {
 
     /// Its own claim, without those above it. The policy names every tenant that is above another.
     #[must_use]
-    pub fn standing(&self) -> Standing {
-        Standing {
+    pub fn claim(&self) -> TenantClaim {
+        TenantClaim {
             weight: self.weight,
             known: true,
             borrow_max: self.borrow_max,
@@ -366,44 +364,44 @@ mod tests {
 
     #[test]
     fn a_tenant_is_bounded_by_a_ceiling_or_what_it_may_borrow_its_own_or_above_it() {
-        let below = |above| Standing {
+        let below = |above| TenantClaim {
             above: vec![above],
-            ..Standing::default()
+            ..TenantClaim::default()
         };
         let cases = [
-            (Standing::default(), false),
+            (TenantClaim::default(), false),
             (below(above(None, None)), false),
             (
-                Standing {
+                TenantClaim {
                     ceiling: Some(1),
-                    ..Standing::default()
+                    ..TenantClaim::default()
                 },
                 true,
             ),
             (
-                Standing {
+                TenantClaim {
                     borrow_max: Some(1),
-                    ..Standing::default()
+                    ..TenantClaim::default()
                 },
                 true,
             ),
             (below(above(Some(1), None)), true),
             (below(above(None, Some(1))), true),
         ];
-        for (standing, bounded) in cases {
-            assert_eq!(standing.is_bounded(), bounded, "{standing:?}");
+        for (claim, bounded) in cases {
+            assert_eq!(claim.is_bounded(), bounded, "{claim:?}");
         }
     }
 
     #[test]
     fn a_first_request_takes_idle_units_for_who_is_named_and_not_bounded() {
         let takes = |known, ceiling| {
-            let standing = Standing {
+            let claim = TenantClaim {
                 known,
                 ceiling,
-                ..Standing::default()
+                ..TenantClaim::default()
             };
-            standing.takes_idle()
+            claim.takes_idle()
         };
         assert!(takes(true, None));
         assert!(!takes(true, Some(1)));
@@ -416,27 +414,27 @@ mod tests {
     {
         let one = Claimant {
             name: "a".to_owned(),
-            standing: Standing {
+            claim: TenantClaim {
                 ceiling: Some(40),
                 borrow_max: Some(7),
-                ..Standing::default()
+                ..TenantClaim::default()
             },
         };
         let overflow = one.overflow_with();
         assert!(overflow.is_overflow() && !one.is_overflow());
-        assert_eq!(overflow.standing.ceiling, Some(40));
-        assert_eq!(overflow.standing.borrow_max, None);
-        assert!(!overflow.standing.known && one.standing.known);
+        assert_eq!(overflow.claim.ceiling, Some(40));
+        assert_eq!(overflow.claim.borrow_max, None);
+        assert!(!overflow.claim.known && one.claim.known);
     }
 
     #[test]
     fn ceilings_are_told_with_whose_they_are() {
         let one = Claimant {
             name: "a".to_owned(),
-            standing: Standing {
+            claim: TenantClaim {
                 ceiling: Some(40),
                 above: vec![above(None, None), above(Some(90), None)],
-                ..Standing::default()
+                ..TenantClaim::default()
             },
         };
         let ceilings: Vec<_> = one.ceilings().collect();

@@ -1,7 +1,7 @@
 //! Fair share (ThrottleKit's rule): each tenant may have up to `max(1, floor(L / n))` of `n` that are there, while units
 //! last; what others leave goes to whoever comes first. It is the weighted rule with equal weights.
 
-use super::ask::{Ask, ClaimVersion, Moment, Room, Standing};
+use super::ask::{Ask, ClaimVersion, Moment, Room, TenantClaim};
 use super::share::{ShareRow, ShareTerms};
 use super::weighted_fair_share::WeightedFairShare;
 use crate::weight::Weight;
@@ -9,7 +9,7 @@ use crate::weight::Weight;
 /// Tenants that share by this rule.
 ///
 /// ```
-/// use weir_fairness::ask::{Ask, Moment, Standing};
+/// use weir_fairness::ask::{Ask, Moment, TenantClaim};
 /// use weir_fairness::fair_share::FairShare;
 /// use weir_fairness::share::{Rule, ShareTerms};
 /// use weir_fairness::weight::Weight;
@@ -17,8 +17,8 @@ use crate::weight::Weight;
 ///     rule: Rule::Fair, tenants_max: 100, unknown_weight_max: Weight::WHOLE, carried: false, floors: 0,
 /// });
 /// let at = Moment { limit: 7, unlent: 7, left_ms: 1_000, window_ms: 1_000 };
-/// let standing = Standing::default();
-/// let ceilings = ["a", "b", "c"].map(|name| share.room(name, &standing, &Ask::default(), &at).ceiling);
+/// let claim = TenantClaim::default();
+/// let ceilings = ["a", "b", "c"].map(|name| share.room(name, &claim, &Ask::default(), &at).ceiling);
 /// assert_eq!(ceilings, [7, 3, 2]);
 /// ```
 #[derive(Debug, Clone)]
@@ -46,19 +46,19 @@ impl FairShare {
     }
 
     /// Counts a tenant among those that are there.
-    pub fn join(&mut self, name: &str, standing: &Standing) {
-        self.equal.join(name, &equal(standing));
+    pub fn join(&mut self, name: &str, claim: &TenantClaim) {
+        self.equal.join(name, &equal(claim));
     }
 
     /// What a tenant may be charged. It counts as there from now on.
-    pub fn room(&mut self, name: &str, standing: &Standing, ask: &Ask, at: &Moment) -> Room {
-        self.equal.room(name, &equal(standing), ask, at)
+    pub fn room(&mut self, name: &str, claim: &TenantClaim, ask: &Ask, at: &Moment) -> Room {
+        self.equal.room(name, &equal(claim), ask, at)
     }
 
     /// What a tenant would be told, without it counting as there.
     #[must_use]
-    pub fn peek(&self, name: &str, standing: &Standing, at: &Moment) -> Room {
-        self.equal.peek(name, &equal(standing), at)
+    pub fn peek(&self, name: &str, claim: &TenantClaim, at: &Moment) -> Room {
+        self.equal.peek(name, &equal(claim), at)
     }
 
     /// Counts units as used.
@@ -67,8 +67,8 @@ impl FairShare {
     }
 
     /// Sets what a tenant has used, which counts as there from now on.
-    pub fn set_used(&mut self, name: &str, standing: &Standing, used: u64) {
-        self.equal.set_used(name, &equal(standing), used);
+    pub fn set_used(&mut self, name: &str, claim: &TenantClaim, used: u64) {
+        self.equal.set_used(name, &equal(claim), used);
     }
 
     /// Takes units off what a tenant has used.
@@ -113,11 +113,11 @@ impl FairShare {
     }
 }
 
-/// The standing with a weight of 1.
-fn equal(standing: &Standing) -> Standing {
-    Standing {
+/// The claim with a weight of 1.
+fn equal(claim: &TenantClaim) -> TenantClaim {
+    TenantClaim {
         weight: Weight::WHOLE,
         above: Vec::new(),
-        ..standing.clone()
+        ..claim.clone()
     }
 }

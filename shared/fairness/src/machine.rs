@@ -1,6 +1,6 @@
 //! One rule among the tenants with one parent.
 
-use super::ask::{Ask, ClaimVersion, Floor, Moment, Room, Standing};
+use super::ask::{Ask, ClaimVersion, Floor, Moment, Room, TenantClaim};
 use super::fair_share::FairShare;
 use super::paced::Paced;
 use super::pinned::Pinned;
@@ -67,7 +67,7 @@ impl Machine {
                 window_ms: 0,
             };
             for row in before.rows(&at) {
-                let standing = Standing {
+                let claim = TenantClaim {
                     weight: row.weight,
                     known: false,
                     borrow_max: None,
@@ -77,7 +77,7 @@ impl Machine {
                     claim_version: ClaimVersion::default(),
                     above: Vec::new(),
                 };
-                self.set_used(&row.name, &standing, row.used);
+                self.set_used(&row.name, &claim, row.used);
             }
         }
         each!(self, one => one.retune(terms));
@@ -87,28 +87,28 @@ impl Machine {
         each!(self, one => one.roll());
     }
 
-    pub(crate) fn room(&mut self, name: &str, standing: &Standing, ask: &Ask, at: &Moment) -> Room {
-        each!(self, one => one.room(name, standing, ask, at))
+    pub(crate) fn room(&mut self, name: &str, claim: &TenantClaim, ask: &Ask, at: &Moment) -> Room {
+        each!(self, one => one.room(name, claim, ask, at))
     }
 
     /// What a tenant is guaranteed, where its ceiling may be below it.
-    pub(crate) fn guarantee(&self, name: &str, standing: &Standing, at: &Moment) -> u64 {
+    pub(crate) fn guarantee(&self, name: &str, claim: &TenantClaim, at: &Moment) -> u64 {
         match self {
-            Self::Paced(one) => one.guarantee(name, standing, at),
+            Self::Paced(one) => one.guarantee(name, claim, at),
             Self::Fair(_) | Self::Weighted(_) | Self::Pinned(_) => 0,
         }
     }
 
-    pub(crate) fn peek(&self, name: &str, standing: &Standing, at: &Moment) -> Room {
-        each!(self, one => one.peek(name, standing, at))
+    pub(crate) fn peek(&self, name: &str, claim: &TenantClaim, at: &Moment) -> Room {
+        each!(self, one => one.peek(name, claim, at))
     }
 
     pub(crate) fn charge(&mut self, name: &str, units: u64) {
         each!(self, one => one.charge(name, units));
     }
 
-    pub(crate) fn set_used(&mut self, name: &str, standing: &Standing, used: u64) {
-        each!(self, one => one.set_used(name, standing, used));
+    pub(crate) fn set_used(&mut self, name: &str, claim: &TenantClaim, used: u64) {
+        each!(self, one => one.set_used(name, claim, used));
     }
 
     /// Takes units off what a tenant has used.
@@ -156,7 +156,7 @@ impl Machine {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ask::Standing;
+    use super::super::ask::TenantClaim;
     use super::super::member::stranger;
     use super::*;
     use crate::weight::Weight;
@@ -208,8 +208,8 @@ mod tests {
             .flat_map(|one| RULES.map(|two| (one, two)))
         {
             let mut machine = machine(before);
-            machine.set_used("a", &Standing::default(), 5);
-            machine.set_used("b", &Standing::default(), 7);
+            machine.set_used("a", &TenantClaim::default(), 5);
+            machine.set_used("b", &TenantClaim::default(), 7);
             machine.retune(ShareTerms {
                 rule: after,
                 tenants_max: 1,
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn who_looks_is_told_the_ceiling_that_it_has_when_it_comes_its_floor_counted() {
-        let everyone = || Standing::default();
+        let everyone = || TenantClaim::default();
         for (rule, by_name) in [
             (Rule::Fair, true),
             (Rule::Fair, false),
@@ -234,7 +234,7 @@ mod tests {
             let mut machine = machine(rule);
             machine.set_used("there", &everyone(), 0);
             let floor = Floor { units: 40, by_name };
-            let floored = Standing {
+            let floored = TenantClaim {
                 floor,
                 ..everyone()
             };

@@ -2,7 +2,7 @@
 
 use smol_str::SmolStr;
 
-use super::ask::{ClaimVersion, Floor, Standing};
+use super::ask::{ClaimVersion, Floor, TenantClaim};
 use super::classes::{ClassId, ClassKey};
 use crate::weight::Weight;
 
@@ -16,10 +16,10 @@ pub enum Keeping {
 }
 
 impl Keeping {
-    fn unkept(self, standing: &Standing) -> Option<u64> {
+    fn unkept(self, claim: &TenantClaim) -> Option<u64> {
         match self {
             Self::Whole => Some(0),
-            Self::AboveLendMax => standing.lend_max,
+            Self::AboveLendMax => claim.lend_max,
         }
     }
 }
@@ -49,7 +49,7 @@ impl Member {
     pub(crate) fn new(
         name: SmolStr,
         class: ClassId,
-        standing: &Standing,
+        claim: &TenantClaim,
         keeping: Keeping,
     ) -> Self {
         let mut member = Self {
@@ -58,27 +58,27 @@ impl Member {
             used: 0,
             borrow_max: None,
             unkept: None,
-            claim_version: standing.claim_version,
+            claim_version: claim.claim_version,
             placed: None,
             moved: false,
         };
-        member.bound(standing, keeping);
+        member.bound(claim, keeping);
         member
     }
 
     /// Takes over the bounds of what it may borrow and what may be lent of its guarantee.
-    pub(crate) fn bound(&mut self, standing: &Standing, keeping: Keeping) {
-        self.claim_version = standing.claim_version;
-        self.borrow_max = standing.borrow_max;
-        self.unkept = keeping.unkept(standing);
+    pub(crate) fn bound(&mut self, claim: &TenantClaim, keeping: Keeping) {
+        self.claim_version = claim.claim_version;
+        self.borrow_max = claim.borrow_max;
+        self.unkept = keeping.unkept(claim);
     }
 
-    /// Whether a standing says nothing new to a member of this class.
-    pub(crate) fn claims(&self, class: ClassKey, standing: &Standing, keeping: Keeping) -> bool {
-        self.claim_version == standing.claim_version
-            && class == class_of(standing)
-            && self.borrow_max == standing.borrow_max
-            && self.unkept == keeping.unkept(standing)
+    /// Whether a claim says nothing new to a member of this class.
+    pub(crate) fn claims(&self, class: ClassKey, claim: &TenantClaim, keeping: Keeping) -> bool {
+        self.claim_version == claim.claim_version
+            && class == class_of(claim)
+            && self.borrow_max == claim.borrow_max
+            && self.unkept == keeping.unkept(claim)
     }
 
     /// Takes over what another claims.
@@ -98,19 +98,19 @@ impl Member {
     }
 }
 
-/// The class of a standing.
-pub(crate) fn class_of(standing: &Standing) -> ClassKey {
+/// The class of a claim.
+pub(crate) fn class_of(claim: &TenantClaim) -> ClassKey {
     ClassKey {
-        known: standing.known,
-        weight: standing.weight.micros(),
-        floor: standing.set_aside(),
-        ceiling: standing.ceiling.unwrap_or(u64::MAX),
+        known: claim.known,
+        weight: claim.weight.micros(),
+        floor: claim.set_aside(),
+        ceiling: claim.ceiling.unwrap_or(u64::MAX),
     }
 }
 
 /// Whoever is charged and never asked.
-pub(crate) fn stranger() -> Standing {
-    Standing {
+pub(crate) fn stranger() -> TenantClaim {
+    TenantClaim {
         weight: Weight::WHOLE,
         known: false,
         borrow_max: None,

@@ -8,7 +8,7 @@
 
 use super::accounts::OVERFLOW;
 use super::allowance::{Allowance, Delay};
-use super::ask::{Ask, ClaimVersion, Moment, Room, Standing};
+use super::ask::{Ask, ClaimVersion, Moment, Room, TenantClaim};
 use super::hungry::{Appetite, Level, Turn, level};
 use super::id_set::IdSet;
 use super::member::stranger;
@@ -33,7 +33,7 @@ const POOLED_PER_WINDOW: u64 = 64;
 /// Tenants that share by this rule.
 ///
 /// ```
-/// use weir_fairness::ask::{Ask, Moment, Standing};
+/// use weir_fairness::ask::{Ask, Moment, TenantClaim};
 /// use weir_fairness::paced::Paced;
 /// use weir_fairness::share::{Rule, ShareTerms};
 /// use weir_fairness::weight::Weight;
@@ -41,17 +41,17 @@ const POOLED_PER_WINDOW: u64 = 64;
 ///     rule: Rule::Paced, tenants_max: 100, unknown_weight_max: Weight::WHOLE, carried: true, floors: 0,
 /// });
 /// let at = |left_ms, unlent| Moment { limit: 100, unlent, left_ms, window_ms: 1_000 };
-/// let standing = Standing::default();
+/// let claim = TenantClaim::default();
 /// let ask = |cost| Ask { waiting: cost, smallest: cost, ..Ask::default() };
-/// assert_eq!(paced.room("light", &standing, &ask(1), &at(1_000, 100)).waiting, 1);
+/// assert_eq!(paced.room("light", &claim, &ask(1), &at(1_000, 100)).waiting, 1);
 /// paced.charge("light", 1);
 /// // Two of equal weight: 50 each. Of 99 that remain, 49 are reserved for "light".
-/// assert_eq!(paced.room("hungry", &standing, &ask(51), &at(1_000, 99)).waiting, 0);
-/// assert_eq!(paced.room("hungry", &standing, &ask(50), &at(1_000, 99)).waiting, 50);
+/// assert_eq!(paced.room("hungry", &claim, &ask(51), &at(1_000, 99)).waiting, 0);
+/// assert_eq!(paced.room("hungry", &claim, &ask(50), &at(1_000, 99)).waiting, 50);
 /// paced.charge("hungry", 50);
 /// // In the last millisecond "light" needs no more than one request: 49 - 1 are released.
-/// assert_eq!(paced.room("hungry", &standing, &ask(49), &at(1, 49)).waiting, 0);
-/// assert_eq!(paced.room("hungry", &standing, &ask(48), &at(1, 49)).waiting, 48);
+/// assert_eq!(paced.room("hungry", &claim, &ask(49), &at(1, 49)).waiting, 0);
+/// assert_eq!(paced.room("hungry", &claim, &ask(48), &at(1, 49)).waiting, 48);
 /// ```
 #[derive(Debug, Clone)]
 pub struct Paced {
@@ -100,13 +100,13 @@ impl Paced {
     }
 
     /// Counts a tenant among the members.
-    pub fn join(&mut self, name: &str, standing: &Standing) {
-        self.accounts.open(name, standing);
+    pub fn join(&mut self, name: &str, claim: &TenantClaim) {
+        self.accounts.open(name, claim);
     }
 
     /// What a tenant may be charged. It is a member from now on, and what it asks for counts as demand.
-    pub fn room(&mut self, name: &str, standing: &Standing, ask: &Ask, at: &Moment) -> Room {
-        let id = self.accounts.open(name, standing);
+    pub fn room(&mut self, name: &str, claim: &TenantClaim, ask: &Ask, at: &Moment) -> Room {
+        let id = self.accounts.open(name, claim);
         self.begin(at);
         self.count_demand(id, ask, at);
         self.relevel(id, ask, at);
@@ -117,7 +117,7 @@ impl Paced {
 
     /// What a tenant would be told, without it counting as a member.
     #[must_use]
-    pub fn peek(&self, name: &str, standing: &Standing, at: &Moment) -> Room {
+    pub fn peek(&self, name: &str, claim: &TenantClaim, at: &Moment) -> Room {
         let used = self.used(name);
         let own = self.accounts.own(name);
         let (ceiling, left) = match own.filter(|_| self.accounts.has_begun()) {
@@ -126,7 +126,7 @@ impl Paced {
                 (used.saturating_add(left), left)
             }
             None => {
-                let ceiling = self.guarantee(name, standing, at).max(used);
+                let ceiling = self.guarantee(name, claim, at).max(used);
                 let left = self.accounts.pool(at).min(ceiling.saturating_sub(used));
                 (ceiling, left)
             }
@@ -151,8 +151,8 @@ impl Paced {
 
     /// Sets what a tenant has used, which is a member from now on. What it has less is what it was lent ahead and did not
     /// need: it was no demand. The account that many share is never lowered, as each of them knows its own part alone.
-    pub fn set_used(&mut self, name: &str, standing: &Standing, used: u64) {
-        let id = self.accounts.open(name, standing);
+    pub fn set_used(&mut self, name: &str, claim: &TenantClaim, used: u64) {
+        let id = self.accounts.open(name, claim);
         let is_own = self.accounts.own(name) == Some(id) && name != OVERFLOW;
         let before = self.accounts.member(id).map_or(0, |member| member.used);
         if is_own && let Some(member) = self.accounts.member_mut(id) {
@@ -177,8 +177,8 @@ impl Paced {
     /// What is set aside for a tenant and `floor(w * R / W)` of the rest `R`, at most its ceiling: what it is guaranteed,
     /// or would be if it came. What it may use falls below this when it stays behind an even pace.
     #[must_use]
-    pub fn guarantee(&self, name: &str, standing: &Standing, at: &Moment) -> u64 {
-        self.accounts.guarantee(name, standing, at.limit)
+    pub fn guarantee(&self, name: &str, claim: &TenantClaim, at: &Moment) -> u64 {
+        self.accounts.guarantee(name, claim, at.limit)
     }
 
     /// By which word the claim is that a tenant's own account goes by.

@@ -1,7 +1,7 @@
 //! The members of the paced rule: who they are, what they have used, and what is kept back for each.
 
 use super::accounts::{OVERFLOW, shared};
-use super::ask::{ClaimVersion, Floor, Moment, Standing};
+use super::ask::{ClaimVersion, Floor, Moment, TenantClaim};
 use super::books::{Books, Place};
 use super::costs::Costs;
 use super::floored::Pacing;
@@ -105,25 +105,25 @@ impl PacedAccounts {
     }
 
     /// The account of a tenant, opened if it has none.
-    pub fn open(&mut self, name: &str, standing: &Standing) -> usize {
+    pub fn open(&mut self, name: &str, claim: &TenantClaim) -> usize {
         if let Some(id) = self.own(name) {
             self.last = id;
-            self.restate(id, standing);
+            self.restate(id, claim);
             return id;
         }
-        if standing.known || self.unknown < self.terms.tenants_max {
-            return self.add(Member::new(name, standing));
+        if claim.known || self.unknown < self.terms.tenants_max {
+            return self.add(Member::new(name, claim));
         }
         match self.own(OVERFLOW) {
-            Some(id) => self.tighten(id, standing),
-            None => self.add(Member::new(OVERFLOW, &shared(standing))),
+            Some(id) => self.tighten(id, claim),
+            None => self.add(Member::new(OVERFLOW, &shared(claim))),
         }
     }
 
     /// The account that many share, under the least ceiling of those that came to it.
-    fn tighten(&mut self, id: usize, standing: &Standing) -> usize {
+    fn tighten(&mut self, id: usize, claim: &TenantClaim) -> usize {
         if let Some(member) = self.members.get_mut(id) {
-            let ceilings = member.ceiling.into_iter().chain(standing.ceiling);
+            let ceilings = member.ceiling.into_iter().chain(claim.ceiling);
             member.ceiling = ceilings.min();
         }
         id
@@ -144,30 +144,30 @@ impl PacedAccounts {
     }
 
     /// Takes over what a member claims now.
-    fn restate(&mut self, id: usize, standing: &Standing) {
+    fn restate(&mut self, id: usize, claim: &TenantClaim) {
         let Some(member) = self.members.get_mut(id) else {
             return;
         };
-        if standing.claim_version < member.claim_version {
+        if claim.claim_version < member.claim_version {
             return;
         }
-        member.claim_version = standing.claim_version;
-        if member.claims(standing) {
+        member.claim_version = claim.claim_version;
+        if member.claims(claim) {
             return;
         }
         self.weights.remove(member.weight, member.known);
-        self.weights.add(standing.weight, standing.known);
+        self.weights.add(claim.weight, claim.known);
         self.unknown = self.unknown.saturating_sub(u64::from(!member.known));
-        self.unknown += u64::from(!standing.known);
+        self.unknown += u64::from(!claim.known);
         self.floors.remove(member.floor);
-        self.floors.add(standing.set_aside());
+        self.floors.add(claim.set_aside());
         self.books.leave(member.place(), id);
-        member.weight = standing.weight;
-        member.known = standing.known;
-        member.borrow_max = standing.borrow_max;
-        member.lend_max = standing.lend_max;
-        member.ceiling = standing.ceiling;
-        member.floor = standing.set_aside();
+        member.weight = claim.weight;
+        member.known = claim.known;
+        member.borrow_max = claim.borrow_max;
+        member.lend_max = claim.lend_max;
+        member.ceiling = claim.ceiling;
+        member.floor = claim.set_aside();
         member.placed = false;
     }
 
@@ -263,12 +263,12 @@ impl PacedAccounts {
     }
 
     /// What a tenant is guaranteed, for one that has no account as if it had one.
-    pub fn guarantee(&self, name: &str, standing: &Standing, limit: u64) -> u64 {
+    pub fn guarantee(&self, name: &str, claim: &TenantClaim, limit: u64) -> u64 {
         if let Some(member) = self.own(name).and_then(|id| self.members.get(id)) {
             return self.guaranteed(member, limit);
         }
         let (mut weights, mut floors) = (self.weights, self.floors);
-        let member = Member::new("", standing);
+        let member = Member::new("", claim);
         weights.add(member.weight, member.known);
         floors.add(member.floor);
         member.guarantee(&weights, &floors, limit)
@@ -393,16 +393,16 @@ impl PacedAccounts {
 }
 
 impl Member {
-    fn new(name: &str, standing: &Standing) -> Self {
+    fn new(name: &str, claim: &TenantClaim) -> Self {
         Self {
             name: name.to_owned(),
-            weight: standing.weight,
-            known: standing.known,
-            borrow_max: standing.borrow_max,
-            lend_max: standing.lend_max,
-            ceiling: standing.ceiling,
-            floor: standing.set_aside(),
-            claim_version: standing.claim_version,
+            weight: claim.weight,
+            known: claim.known,
+            borrow_max: claim.borrow_max,
+            lend_max: claim.lend_max,
+            ceiling: claim.ceiling,
+            floor: claim.set_aside(),
+            claim_version: claim.claim_version,
             used: 0,
             costs: Costs::default(),
             pace: Pace::default(),
@@ -411,13 +411,13 @@ impl Member {
         }
     }
 
-    fn claims(&self, standing: &Standing) -> bool {
-        self.weight == standing.weight
-            && self.known == standing.known
-            && self.borrow_max == standing.borrow_max
-            && self.lend_max == standing.lend_max
-            && self.ceiling == standing.ceiling
-            && self.floor == standing.set_aside()
+    fn claims(&self, claim: &TenantClaim) -> bool {
+        self.weight == claim.weight
+            && self.known == claim.known
+            && self.borrow_max == claim.borrow_max
+            && self.lend_max == claim.lend_max
+            && self.ceiling == claim.ceiling
+            && self.floor == claim.set_aside()
     }
 
     fn guarantee(&self, weights: &WeightSum, floors: &Floors, limit: u64) -> u64 {

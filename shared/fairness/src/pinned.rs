@@ -6,14 +6,14 @@
 //! `surplus = pool - sum over the others of max(0, g_j - used_j)`, at least 0.
 
 use super::accounts::{Account, AccountId, Accounts};
-use super::ask::{Ask, ClaimVersion, Moment, Room, Standing};
+use super::ask::{Ask, ClaimVersion, Moment, Room, TenantClaim};
 use super::member::Keeping;
 use super::share::{ShareRow, ShareTerms};
 
 /// Tenants that share by this rule.
 ///
 /// ```
-/// use weir_fairness::ask::{Ask, Moment, Standing};
+/// use weir_fairness::ask::{Ask, Moment, TenantClaim};
 /// use weir_fairness::pinned::Pinned;
 /// use weir_fairness::share::{Rule, ShareTerms};
 /// use weir_fairness::weight::Weight;
@@ -21,14 +21,14 @@ use super::share::{ShareRow, ShareTerms};
 ///     rule: Rule::Pinned, tenants_max: 100, unknown_weight_max: Weight::WHOLE, carried: false, floors: 0,
 /// });
 /// let at = Moment { limit: 100, unlent: 100, left_ms: 1_000, window_ms: 1_000 };
-/// let standing = Standing::default();
-/// pinned.join("b", &standing);
+/// let claim = TenantClaim::default();
+/// pinned.join("b", &claim);
 /// // Two of equal weight: 50 each. When "a" has used 50, the 50 that remain are reserved for "b".
 /// let ask = |cost| Ask { waiting: cost, smallest: cost, ..Ask::default() };
-/// assert_eq!(pinned.room("a", &standing, &ask(50), &at).waiting, 50);
+/// assert_eq!(pinned.room("a", &claim, &ask(50), &at).waiting, 50);
 /// pinned.charge("a", 50);
-/// assert_eq!(pinned.room("a", &standing, &ask(1), &at).waiting, 0);
-/// assert_eq!(pinned.room("b", &standing, &ask(50), &at).waiting, 50);
+/// assert_eq!(pinned.room("a", &claim, &ask(1), &at).waiting, 0);
+/// assert_eq!(pinned.room("b", &claim, &ask(50), &at).waiting, 50);
 /// ```
 #[derive(Debug, Clone)]
 pub struct Pinned {
@@ -55,13 +55,13 @@ impl Pinned {
     }
 
     /// Counts a tenant among those that are there.
-    pub fn join(&mut self, name: &str, standing: &Standing) {
-        self.accounts.join(name, standing);
+    pub fn join(&mut self, name: &str, claim: &TenantClaim) {
+        self.accounts.join(name, claim);
     }
 
     /// What a tenant may be charged. It counts as there from now on.
-    pub fn room(&mut self, name: &str, standing: &Standing, ask: &Ask, at: &Moment) -> Room {
-        let id = self.accounts.join(name, standing);
+    pub fn room(&mut self, name: &str, claim: &TenantClaim, ask: &Ask, at: &Moment) -> Room {
+        let id = self.accounts.join(name, claim);
         let account = self.accounts.at(id, at);
         let (after, waiting, ceiling) = account.serve(ask);
         let ahead = if waiting == ask.waiting {
@@ -112,9 +112,9 @@ impl Pinned {
 
     /// What a tenant would be told, without it counting as there.
     #[must_use]
-    pub fn peek(&self, name: &str, standing: &Standing, at: &Moment) -> Room {
+    pub fn peek(&self, name: &str, claim: &TenantClaim, at: &Moment) -> Room {
         let used = self.accounts.used(name);
-        let ceiling = self.accounts.guarantee(name, standing, at).max(used);
+        let ceiling = self.accounts.guarantee(name, claim, at).max(used);
         let pool = at.limit.saturating_sub(self.used_total()).min(at.unlent);
         Room {
             ceiling,
@@ -130,8 +130,8 @@ impl Pinned {
     }
 
     /// Sets what a tenant has used, which counts as there from now on.
-    pub fn set_used(&mut self, name: &str, standing: &Standing, used: u64) {
-        self.accounts.set_used(name, standing, used);
+    pub fn set_used(&mut self, name: &str, claim: &TenantClaim, used: u64) {
+        self.accounts.set_used(name, claim, used);
     }
 
     /// Takes units off what a tenant has used.
@@ -275,7 +275,7 @@ impl Account {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ask::Standing;
+    use super::super::ask::TenantClaim;
     use super::super::share::Rule;
     use super::*;
     use crate::weight::Weight;
@@ -300,12 +300,12 @@ mod tests {
     #[test]
     fn only_who_waits_and_gets_nothing_is_told_when_it_could_have_more() {
         let mut pinned = pinned(10);
-        let standing = Standing::default();
+        let claim = TenantClaim::default();
         for name in ["a", "b"] {
-            pinned.join(name, &standing);
+            pinned.join(name, &claim);
         }
         pinned.roll();
-        pinned.join("a", &standing);
+        pinned.join("a", &claim);
         pinned.charge("a", 50);
         let mut retry_ms = |name, waiting| {
             let ask = Ask {
@@ -313,7 +313,7 @@ mod tests {
                 smallest: 1,
                 ..Ask::default()
             };
-            let room = pinned.room(name, &standing, &ask, &AT);
+            let room = pinned.room(name, &claim, &ask, &AT);
             (room.waiting, room.retry_ms)
         };
         // 50 are kept for "b", which was there in the window before: a thousandth less with each millisecond.
@@ -327,13 +327,13 @@ mod tests {
     {
         let mut pinned = pinned(1);
         let mut most = |name: &str, ceiling| {
-            let standing = Standing {
+            let claim = TenantClaim {
                 known: false,
                 ceiling,
-                ..Standing::default()
+                ..TenantClaim::default()
             };
             let before = pinned.operations();
-            let id = pinned.accounts.join(name, &standing);
+            let id = pinned.accounts.join(name, &claim);
             let most = pinned.accounts.at(id, &AT).most;
             (most, pinned.operations() - before)
         };

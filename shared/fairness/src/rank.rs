@@ -6,7 +6,7 @@ use weir_core::ordered::OrderedSet;
 use weir_core::units::EpochMs;
 use weir_wire::exchange::{AboveBody, FloorsBody, RankBody, Refusal, RuleBody};
 
-use crate::ask::{Above, ClaimVersion, Claimant, Floor, SetAside, Standing};
+use crate::ask::{Above, ClaimVersion, Claimant, Floor, SetAside, TenantClaim};
 use crate::share::Rule;
 use crate::weight::Weight;
 
@@ -35,22 +35,22 @@ impl From<&Claimant> for RankBody {
     ///     floor_by_name: true, revision: Revision(7), since: 0, above: Vec::new(),
     /// };
     /// let acme = Claimant::try_from(("acme", &rank)).unwrap();
-    /// assert_eq!(acme.standing.weight.as_f64(), 2.5);
+    /// assert_eq!(acme.claim.weight.as_f64(), 2.5);
     /// assert_eq!(RankBody::from(&acme), rank);
     /// ```
     fn from(claimant: &Claimant) -> Self {
-        let standing = &claimant.standing;
+        let claim = &claimant.claim;
         Self {
-            weight: standing.weight.micros(),
-            known: standing.known,
-            borrow_max: standing.borrow_max,
-            lend_max: standing.lend_max,
-            ceiling: standing.ceiling,
-            floor: standing.floor.units,
-            floor_by_name: standing.floor.by_name,
-            revision: standing.claim_version.revision,
-            since: standing.claim_version.since.0,
-            above: standing.above.iter().map(AboveBody::from).collect(),
+            weight: claim.weight.micros(),
+            known: claim.known,
+            borrow_max: claim.borrow_max,
+            lend_max: claim.lend_max,
+            ceiling: claim.ceiling,
+            floor: claim.floor.units,
+            floor_by_name: claim.floor.by_name,
+            revision: claim.claim_version.revision,
+            since: claim.claim_version.since.0,
+            above: claim.above.iter().map(AboveBody::from).collect(),
         }
     }
 }
@@ -90,14 +90,11 @@ impl TryFrom<(&str, &RankBody)> for Claimant {
     fn try_from((name, rank): (&str, &RankBody)) -> Result<Self, Refusal> {
         let overflow = Self::overflow();
         if name == overflow.name {
-            let standing = Standing {
+            let claim = TenantClaim {
                 ceiling: units(rank.ceiling, "rank/ceiling")?,
-                ..overflow.standing
+                ..overflow.claim
             };
-            return Ok(Self {
-                standing,
-                ..overflow
-            });
+            return Ok(Self { claim, ..overflow });
         }
         tenant_name(name).map_err(|_| malformed("tenant"))?;
         if rank.above.len() >= TENANT_DEPTH_MAX {
@@ -110,7 +107,7 @@ impl TryFrom<(&str, &RankBody)> for Claimant {
         let above: Result<_, _> = rank.above.iter().map(Above::try_from).collect();
         Ok(Self {
             name: name.to_owned(),
-            standing: Standing {
+            claim: TenantClaim {
                 weight: weight(rank.weight, "rank/weight")?,
                 known: rank.known,
                 borrow_max: units(rank.borrow_max, "rank/borrow_max")?,

@@ -6,7 +6,7 @@ use weir_core::limits::TENANT_DEPTH_MAX;
 use weir_core::ordered::{OrderedMap, sort_by};
 use weir_core::units::Revision;
 
-use super::ask::{Above, Ask, ClaimVersion, Claimant, Floor, Moment, Room, SetAside, Standing};
+use super::ask::{Above, Ask, ClaimVersion, Claimant, Floor, Moment, Room, SetAside, TenantClaim};
 use super::machine::Machine;
 use crate::weight::Weight;
 
@@ -168,26 +168,26 @@ impl Share {
 
     /// What a claimant may be charged. It counts as there from now on, with those above it; nothing is charged.
     pub fn room(&mut self, claimant: &Claimant, ask: &Ask, at: &Moment) -> Room {
-        let Standing { above, .. } = &claimant.standing;
+        let TenantClaim { above, .. } = &claimant.claim;
         if above.is_empty() && self.chains.is_empty() {
-            return self.top.room(&claimant.name, &claimant.standing, ask, at);
+            return self.top.room(&claimant.name, &claimant.claim, ask, at);
         }
         let claimant = &*self.where_it_stands(claimant);
-        let Standing {
+        let TenantClaim {
             above,
             claim_version,
             ..
-        } = &claimant.standing;
+        } = &claimant.claim;
         self.place(claimant);
         self.merge_newer_floors(claimant);
         let (mut at, mut whole) = (*at, None);
         let mut parent: Option<&str> = None;
         for one in above.iter().rev().take(TENANT_DEPTH_MAX) {
             let machine = self.machine(parent);
-            let standing = standing_of(one, *claim_version);
-            let room = machine.room(&one.name, &standing, ask, &at);
+            let claim = claim_of(one, *claim_version);
+            let room = machine.room(&one.name, &claim, ask, &at);
             let left = room.ceiling.saturating_sub(machine.used(&one.name));
-            let guarantee = machine.guarantee(&one.name, &standing, &at);
+            let guarantee = machine.guarantee(&one.name, &claim, &at);
             at = Moment {
                 limit: room.ceiling.max(guarantee),
                 unlent: at.unlent.min(left),
@@ -198,17 +198,17 @@ impl Share {
         }
         let room = self
             .machine(parent)
-            .room(&claimant.name, &claimant.standing, ask, &at);
+            .room(&claimant.name, &claimant.claim, ask, &at);
         narrowed(whole, room, ask)
     }
 
     /// Takes over what is set aside for those below the tenants above a claimant, unless a later word was heard.
     fn merge_newer_floors(&mut self, claimant: &Claimant) {
-        let Standing {
+        let TenantClaim {
             above,
             claim_version,
             ..
-        } = &claimant.standing;
+        } = &claimant.claim;
         let terms = self.terms;
         for one in above.iter().take(TENANT_DEPTH_MAX) {
             let said = (claim_version.revision, one.floors);
@@ -233,17 +233,17 @@ impl Share {
             floors: 0,
             ..self.terms
         });
-        for one in claimant.standing.above.iter().rev().take(TENANT_DEPTH_MAX) {
+        for one in claimant.claim.above.iter().rev().take(TENANT_DEPTH_MAX) {
             let here = machine.unwrap_or(&fresh);
-            let standing = standing_of(one, claimant.standing.claim_version);
-            let room = here.peek(&one.name, &standing, &at);
+            let claim = claim_of(one, claimant.claim.claim_version);
+            let room = here.peek(&one.name, &claim, &at);
             left = left.min(room.left);
             at.limit = room.ceiling;
             machine = self.below.get(&one.name).map(|below| &below.machine);
         }
         let room = machine
             .unwrap_or(&fresh)
-            .peek(&claimant.name, &claimant.standing, &at);
+            .peek(&claimant.name, &claimant.claim, &at);
         Room {
             left: room.left.min(left),
             ..room
@@ -281,9 +281,9 @@ impl Share {
     /// Sets what a claimant has used in this window: corrected by what came back, or learned again. It counts as there
     /// from now on.
     pub fn set_used(&mut self, claimant: &Claimant, used: u64) {
-        let Standing { above, .. } = &claimant.standing;
+        let TenantClaim { above, .. } = &claimant.claim;
         if above.is_empty() && self.chains.is_empty() {
-            return self.top.set_used(&claimant.name, &claimant.standing, used);
+            return self.top.set_used(&claimant.name, &claimant.claim, used);
         }
         let claimant = &*self.where_it_stands(claimant);
         self.place(claimant);
@@ -292,18 +292,18 @@ impl Share {
 
     /// Sets what a claimant has used by what it had, and changes all above it by as much.
     fn set_chain_used(&mut self, claimant: &Claimant, used: impl Fn(u64) -> u64) {
-        let parent = claimant.standing.above.first().map(|one| one.name.as_str());
+        let parent = claimant.claim.above.first().map(|one| one.name.as_str());
         let machine = self.machine(parent);
         let before = machine.used(&claimant.name);
-        machine.set_used(&claimant.name, &claimant.standing, used(before));
+        machine.set_used(&claimant.name, &claimant.claim, used(before));
         let after = machine.used(&claimant.name);
-        let above = claimant.standing.above.iter().take(TENANT_DEPTH_MAX);
-        let parents = claimant.standing.above.iter().skip(1).map(Some);
+        let above = claimant.claim.above.iter().take(TENANT_DEPTH_MAX);
+        let parents = claimant.claim.above.iter().skip(1).map(Some);
         for (one, parent) in above.zip(parents.chain([None])) {
             let machine = self.machine(parent.map(|parent| parent.name.as_str()));
             let used = machine.used(&one.name).saturating_add(after);
-            let standing = standing_of(one, claimant.standing.claim_version);
-            machine.set_used(&one.name, &standing, used.saturating_sub(before));
+            let claim = claim_of(one, claimant.claim.claim_version);
+            machine.set_used(&one.name, &claim, used.saturating_sub(before));
         }
     }
 
@@ -314,7 +314,7 @@ impl Share {
         let parent = chain.and_then(|chain| self.below.get(chain.first()?));
         let machine = parent.map_or(&self.top, |below| &below.machine);
         let known = machine.claim_version(&claimant.name);
-        if known.is_none_or(|known| known <= claimant.standing.claim_version) {
+        if known.is_none_or(|known| known <= claimant.claim.claim_version) {
             return Cow::Borrowed(claimant);
         }
         let names = chain.into_iter().flatten();
@@ -328,24 +328,24 @@ impl Share {
             floors: SetAside::default(),
         });
         let mut claimant = claimant.clone();
-        claimant.standing.above = above.collect();
+        claimant.claim.above = above.collect();
         Cow::Owned(claimant)
     }
 
     /// Takes a tenant, with what it has used, to where it stands now.
     fn place(&mut self, claimant: &Claimant) {
-        let above = claimant.standing.above.iter().take(TENANT_DEPTH_MAX);
+        let above = claimant.claim.above.iter().take(TENANT_DEPTH_MAX);
         let before = self.chains.get(&claimant.name);
         let is_there = match before {
             Some(chain) => chain.iter().eq(above.clone().map(|one| &one.name)),
-            None => claimant.standing.above.is_empty(),
+            None => claimant.claim.above.is_empty(),
         };
         if is_there {
             return;
         }
         let before = before.cloned().unwrap_or_default();
         let used = self.leave(&claimant.name, &before);
-        if claimant.standing.above.is_empty() {
+        if claimant.claim.above.is_empty() {
             self.chains.remove(&claimant.name);
         } else {
             let chain = above.map(|one| one.name.clone()).collect();
@@ -449,9 +449,9 @@ impl Share {
     }
 }
 
-/// The standing of a tenant that is above others. The policy names it.
-fn standing_of(above: &Above, claim_version: ClaimVersion) -> Standing {
-    Standing {
+/// The claim of a tenant that is above others. The policy names it.
+fn claim_of(above: &Above, claim_version: ClaimVersion) -> TenantClaim {
+    TenantClaim {
         weight: above.weight,
         known: true,
         borrow_max: above.borrow_max,

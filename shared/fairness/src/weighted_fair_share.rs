@@ -3,14 +3,14 @@
 //! divide the rest.
 
 use super::accounts::{Account, AccountId, Accounts};
-use super::ask::{Ask, ClaimVersion, Moment, Room, Standing};
+use super::ask::{Ask, ClaimVersion, Moment, Room, TenantClaim};
 use super::member::Keeping;
 use super::share::{ShareRow, ShareTerms};
 
 /// Tenants that share by this rule.
 ///
 /// ```
-/// use weir_fairness::ask::{Ask, Moment, Standing};
+/// use weir_fairness::ask::{Ask, Moment, TenantClaim};
 /// use weir_fairness::share::{Rule, ShareTerms};
 /// use weir_fairness::weighted_fair_share::WeightedFairShare;
 /// use weir_fairness::weight::Weight;
@@ -18,8 +18,8 @@ use super::share::{ShareRow, ShareTerms};
 ///     rule: Rule::Weighted, tenants_max: 100, unknown_weight_max: Weight::WHOLE, carried: false, floors: 0,
 /// });
 /// let at = Moment { limit: 100, unlent: 100, left_ms: 1_000, window_ms: 1_000 };
-/// let one = Standing::default();
-/// let three = Standing { weight: Weight::try_from(3.0).unwrap(), ..one.clone() };
+/// let one = TenantClaim::default();
+/// let three = TenantClaim { weight: Weight::try_from(3.0).unwrap(), ..one.clone() };
 /// share.join("light", &one);
 /// // 3 * 100 / (1 + 3) = 75.
 /// assert_eq!(share.room("heavy", &three, &Ask::default(), &at).ceiling, 75);
@@ -49,13 +49,13 @@ impl WeightedFairShare {
     }
 
     /// Counts a tenant among those that are there.
-    pub fn join(&mut self, name: &str, standing: &Standing) {
-        self.accounts.join(name, standing);
+    pub fn join(&mut self, name: &str, claim: &TenantClaim) {
+        self.accounts.join(name, claim);
     }
 
     /// What a tenant may be charged. It counts as there from now on.
-    pub fn room(&mut self, name: &str, standing: &Standing, ask: &Ask, at: &Moment) -> Room {
-        let id = self.accounts.join(name, standing);
+    pub fn room(&mut self, name: &str, claim: &TenantClaim, ask: &Ask, at: &Moment) -> Room {
+        let id = self.accounts.join(name, claim);
         let account = self.accounts.at(id, at);
         let ceiling = cap(account.guarantee, account.most);
         let free = free(&account, ceiling);
@@ -108,9 +108,9 @@ impl WeightedFairShare {
 
     /// What a tenant would be told, without it counting as there.
     #[must_use]
-    pub fn peek(&self, name: &str, standing: &Standing, at: &Moment) -> Room {
-        let most = self.accounts.most(name, standing);
-        let ceiling = cap(self.accounts.guarantee(name, standing, at), most);
+    pub fn peek(&self, name: &str, claim: &TenantClaim, at: &Moment) -> Room {
+        let most = self.accounts.most(name, claim);
+        let ceiling = cap(self.accounts.guarantee(name, claim, at), most);
         let used = self.accounts.used(name);
         let pool = at.limit.saturating_sub(self.used_total()).min(at.unlent);
         Room {
@@ -127,8 +127,8 @@ impl WeightedFairShare {
     }
 
     /// Sets what a tenant has used, which counts as there from now on.
-    pub fn set_used(&mut self, name: &str, standing: &Standing, used: u64) {
-        self.accounts.set_used(name, standing, used);
+    pub fn set_used(&mut self, name: &str, claim: &TenantClaim, used: u64) {
+        self.accounts.set_used(name, claim, used);
     }
 
     /// Takes units off what a tenant has used.
@@ -189,7 +189,7 @@ fn free(account: &Account, ceiling: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ask::Standing;
+    use super::super::ask::TenantClaim;
     use super::super::share::Rule;
     use super::*;
     use crate::weight::Weight;
@@ -210,8 +210,8 @@ mod tests {
             carried: false,
             floors: 0,
         });
-        let standing = Standing::default();
-        share.join("other", &standing);
+        let claim = TenantClaim::default();
+        share.join("other", &claim);
         let ask = Ask {
             waiting,
             smallest,
@@ -219,7 +219,7 @@ mod tests {
             denied: 0,
             holders,
         };
-        share.room("one", &standing, &ask, &AT)
+        share.room("one", &claim, &ask, &AT)
     }
 
     #[test]
@@ -249,9 +249,9 @@ mod tests {
                 carried: true,
                 floors: 0,
             });
-            let standing = Standing::default();
+            let claim = TenantClaim::default();
             for name in ["a", "b", "c"] {
-                share.join(name, &standing);
+                share.join(name, &claim);
             }
             share.roll();
             let ask = Ask {
@@ -259,7 +259,7 @@ mod tests {
                 smallest: waiting,
                 ..Ask::default()
             };
-            let room = share.room("one", &standing, &ask, &AT);
+            let room = share.room("one", &claim, &ask, &AT);
             assert_eq!(room.ceiling, 25, "of four");
             room.retry_ms
         };

@@ -8,7 +8,7 @@ use weir_fairness::share::Share;
 use weir_wire::exchange::{LeaseBody, Want};
 
 use super::attribution::Attribution;
-use super::lease_size::{Asked, idle_units, lease_units};
+use super::lease_size::{LeaseDemand, idle_units, lease_units};
 
 /// One want, and the lender's view of it.
 #[derive(Debug, Clone, Copy)]
@@ -156,7 +156,7 @@ impl Divide for Shared<'_> {
         };
         let room = self.share.room(claimant, &ask, &moment);
         let room = within(room, &asked, self.below_ceilings(claim));
-        if !pools || claimant.standing.is_bounded() {
+        if !pools || claimant.claim.is_bounded() {
             let room = within(room, &asked, claim.unlent);
             return Room {
                 allowance: 0,
@@ -222,7 +222,7 @@ impl Shared<'_> {
 }
 
 /// A room of no more than `units`: of what waits as many requests as fit, and what is left ahead of them.
-fn within(room: Room, asked: &Asked, units: u64) -> Room {
+fn within(room: Room, asked: &LeaseDemand, units: u64) -> Room {
     if room
         .waiting
         .saturating_add(room.ahead)
@@ -273,7 +273,7 @@ pub fn unhurried_ms(left_ms: u64, window_ms: u64) -> u64 {
 
 /// A want as it counts under the bounds of leases: whoever asks gets at least the least, ahead of demand.
 #[must_use]
-pub fn asked(want: &Want, lease: Option<LeaseBody>) -> Asked {
+pub fn asked(want: &Want, lease: Option<LeaseBody>) -> LeaseDemand {
     let expected = match lease {
         Some(lease) if want.waiting > 0 || want.expected > 0 => {
             let all = want.waiting.saturating_add(want.expected);
@@ -282,7 +282,7 @@ pub fn asked(want: &Want, lease: Option<LeaseBody>) -> Asked {
         }
         _ => want.expected,
     };
-    Asked {
+    LeaseDemand {
         waiting: want.waiting,
         smallest: want.smallest,
         expected,
@@ -330,7 +330,7 @@ mod tests {
 
     fn party(name: &str, ceiling: Option<u64>) -> Party {
         let mut claimant = Claimant::plain(name);
-        claimant.standing.ceiling = ceiling;
+        claimant.claim.ceiling = ceiling;
         claimant.into()
     }
 

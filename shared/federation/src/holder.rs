@@ -402,7 +402,7 @@ impl Holder {
     /// it does: names can be invented.
     #[must_use]
     pub fn has_seat(&self, party: &Party) -> bool {
-        let reserved = |one: &Claimant| one.standing.known || one.is_overflow();
+        let reserved = |one: &Claimant| one.claim.known || one.is_overflow();
         let reserved = party.tenant().is_none_or(reserved);
         let most = if reserved {
             TENANT_BALANCES_MAX

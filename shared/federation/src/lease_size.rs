@@ -9,7 +9,7 @@ use weir_core::limits::{UNDIVIDED_PART, UNDIVIDED_UNITS};
 
 /// What a holder asks for, and what the parent has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Asked {
+pub struct LeaseDemand {
     /// Units that requests wait for.
     pub waiting: u64,
     /// The smallest cost among them.
@@ -26,15 +26,15 @@ pub struct Asked {
 /// stranded where it is not needed when the window nears its end.
 ///
 /// ```
-/// use weir_federation::lease_size::{lease_units, Asked};
+/// use weir_federation::lease_size::{lease_units, LeaseDemand};
 /// // 10 waited for, 500 expected, 900 left, 3 holders: 10 + min(500, (900 - 10) / 6).
-/// let asked = Asked { waiting: 10, smallest: 1, expected: 500 };
+/// let asked = LeaseDemand { waiting: 10, smallest: 1, expected: 500 };
 /// assert_eq!(lease_units(asked, 900, 3), 158);
 /// // One request of 8 with 7 left: nothing, and nothing is stranded.
-/// assert_eq!(lease_units(Asked { waiting: 8, smallest: 8, expected: 0 }, 7, 3), 0);
+/// assert_eq!(lease_units(LeaseDemand { waiting: 8, smallest: 8, expected: 0 }, 7, 3), 0);
 /// ```
 #[must_use]
-pub fn lease_units(asked: Asked, left: u64, holders: usize) -> u64 {
+pub fn lease_units(asked: LeaseDemand, left: u64, holders: usize) -> u64 {
     let served = if left >= asked.smallest {
         asked.waiting.min(left)
     } else {

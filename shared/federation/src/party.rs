@@ -10,7 +10,7 @@ pub fn window_claim<'a>(party: &'a Party, terms: &Terms) -> WindowClaim<'a> {
     let Some(claimant) = party.tenant() else {
         return WindowClaim::default();
     };
-    let claim = &claimant.standing;
+    let claim = &claimant.claim;
     let sharing = terms.sharing.as_ref();
     let above = claim.above.iter().map(|above| {
         let floor = above.floor.below(above.ceiling);

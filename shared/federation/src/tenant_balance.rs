@@ -100,14 +100,14 @@ impl TenantBalance {
         let (Party::Tenant(own), Party::Tenant(party)) = (&mut self.party, party) else {
             return;
         };
-        let later = party.standing.claim_version >= own.standing.claim_version;
-        if later && own.standing != party.standing {
-            let before = own.standing.ceiling;
-            own.standing = party.standing.clone();
+        let later = party.claim.claim_version >= own.claim.claim_version;
+        if later && own.claim != party.claim {
+            let before = own.claim.ceiling;
+            own.claim = party.claim.clone();
             if party.is_overflow() {
                 // Of all for whom it is, the least ceiling counts.
-                let ceilings = before.into_iter().chain(party.standing.ceiling);
-                own.standing.ceiling = ceilings.min();
+                let ceilings = before.into_iter().chain(party.claim.ceiling);
+                own.claim.ceiling = ceilings.min();
             }
         }
     }
@@ -253,7 +253,7 @@ impl TenantBalance {
 
 #[cfg(test)]
 mod tests {
-    use weir_fairness::ask::{Claimant, Standing};
+    use weir_fairness::ask::{Claimant, TenantClaim};
 
     use super::*;
     use crate::parent_status::tests::told;
@@ -264,9 +264,9 @@ mod tests {
         TenantBalance::new(Claimant::plain("a").into(), NOW)
     }
 
-    fn of_standing(standing: Standing) -> Party {
+    fn of_claim(claim: TenantClaim) -> Party {
         let name = "a".to_owned();
-        Claimant { name, standing }.into()
+        Claimant { name, claim }.into()
     }
 
     #[test]
@@ -276,9 +276,9 @@ mod tests {
             ..balance()
         };
         let mut bounded = balance();
-        bounded.party = of_standing(Standing {
+        bounded.party = of_claim(TenantClaim {
             borrow_max: Some(1),
-            ..Standing::default()
+            ..TenantClaim::default()
         });
         let cases = [
             (balance(), false),
@@ -388,9 +388,9 @@ mod tests {
         (one.denied, one.told) = (0, Some(told()));
         assert_eq!(one.unassigned_of(100, 12), 5);
         one.told = None;
-        one.party = of_standing(Standing {
+        one.party = of_claim(TenantClaim {
             known: false,
-            ..Standing::default()
+            ..TenantClaim::default()
         });
         assert_eq!(one.unassigned_of(100, 12), 5);
     }

@@ -79,31 +79,31 @@ pub fn is_idempotent(method: &str) -> bool {
 pub struct Origins {
     /// The policy that they are of: another's may be others.
     revision: Revision,
-    routes: OrderedMap<String, Standings>,
+    routes: OrderedMap<String, RouteHealth>,
 }
 
 impl Origins {
     /// Those of a route, of which there are `count`, by the policy of that revision.
-    pub fn of(&mut self, revision: Revision, route: &str, count: usize) -> &mut Standings {
+    pub fn of(&mut self, revision: Revision, route: &str, count: usize) -> &mut RouteHealth {
         if self.revision != revision {
             self.routes.clear();
             self.revision = revision;
         }
-        let standings = self.routes.entry(route.to_owned());
-        standings.or_insert_with(|| Standings::new(count))
+        let health = self.routes.entry(route.to_owned());
+        health.or_insert_with(|| RouteHealth::new(count))
     }
 }
 
 /// How the origins of one route are.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Standings {
-    origins: Vec<Standing>,
+pub struct RouteHealth {
+    origins: Vec<OriginHealth>,
     budget: RetryBudget,
 }
 
 /// How one of them is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Standing {
+struct OriginHealth {
     /// Failures since it last served.
     failures: u32,
     /// How often it was looked whether it is well again.
@@ -112,7 +112,7 @@ struct Standing {
     away_until: EpochMs,
 }
 
-impl Standing {
+impl OriginHealth {
     fn is_away(self, now: EpochMs) -> bool {
         now < self.away_until
     }
@@ -143,12 +143,12 @@ impl Standing {
     }
 }
 
-impl Standings {
+impl RouteHealth {
     /// Of which nothing is known.
     #[must_use]
     pub fn new(count: usize) -> Self {
         Self {
-            origins: vec![Standing::default(); count],
+            origins: vec![OriginHealth::default(); count],
             budget: RetryBudget::default(),
         }
     }
@@ -187,9 +187,9 @@ impl Standings {
     /// one was not tried, so no second try is used.
     ///
     /// ```
-    /// use weir_gateway::fallback::Standings;
+    /// use weir_gateway::fallback::RouteHealth;
     /// use weir_core::units::EpochMs;
-    /// let mut origins = Standings::new(3);
+    /// let mut origins = RouteHealth::new(3);
     /// assert_eq!(origins.beyond(1, EpochMs(0)), Some(2));
     /// assert_eq!(origins.beyond(2, EpochMs(0)), None);
     /// ```
@@ -203,7 +203,7 @@ impl Standings {
     pub fn record(&mut self, index: usize, tried: Tried, now: EpochMs) {
         if let Some(one) = self.origins.get_mut(index) {
             match tried {
-                Tried::Served => *one = Standing::default(),
+                Tried::Served => *one = OriginHealth::default(),
                 Tried::Refused | Tried::Silent => one.fail(now),
             }
         }

@@ -16,7 +16,7 @@ use super::usage::request::ModelRequest;
 
 /// A question, and what of it is settled afterwards.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
+pub struct RouteQuestion {
     /// The question; an item for each check of the route, in its order. Empty where the route charges nothing.
     pub check: Check,
     /// The items whose charge is a reservation, by their places, each with what says their cost.
@@ -33,7 +33,7 @@ pub fn question(
     asked: Option<&ModelRequest>,
     tenant: Option<&str>,
     client: Option<IpAddr>,
-) -> Result<Asked, Refusal> {
+) -> Result<RouteQuestion, Refusal> {
     let mut items = Vec::with_capacity(route.checks.len());
     let mut settled = Vec::new();
     let key = |source: &KeySource| key(source, facts, tenant, client);
@@ -52,7 +52,7 @@ pub fn question(
         items,
         reserve: false,
     };
-    Ok(Asked { check, settled })
+    Ok(RouteQuestion { check, settled })
 }
 
 fn target(

@@ -31,7 +31,7 @@ pub trait Entry: Default {
 pub struct Cache<E> {
     bounds: Bounds,
     room: Room,
-    entries: OrderedMap<StateKey, Kept<E>>,
+    entries: OrderedMap<StateKey, CachedEntry<E>>,
     /// The keys, by when they came.
     ages: OrderedMap<u64, StateKey>,
     /// The same of each owner; of those that are nobody's under none.
@@ -40,7 +40,7 @@ pub struct Cache<E> {
 }
 
 #[derive(Debug, Clone)]
-struct Kept<E> {
+struct CachedEntry<E> {
     entry: E,
     age: u64,
     account: Account,
@@ -69,11 +69,14 @@ impl<E: Entry> Cache<E> {
             }
             self.take(key, account);
         }
-        let kept = self.entries.entry(key.clone()).or_insert_with(|| Kept {
-            entry: E::default(),
-            age: self.came,
-            account: account.clone(),
-        });
+        let kept = self
+            .entries
+            .entry(key.clone())
+            .or_insert_with(|| CachedEntry {
+                entry: E::default(),
+                age: self.came,
+                account: account.clone(),
+            });
         &mut kept.entry
     }
 

@@ -11,7 +11,7 @@ use crate::stored::StoredHold;
 
 /// How a key is kept.
 #[derive(Debug, Clone, Copy)]
-pub struct Kept<'a> {
+pub struct KeyPlacement<'a> {
     /// Whether it is the one key of a tenant that the policy names.
     pub only: bool,
     /// On whose account.
@@ -25,7 +25,7 @@ pub trait Rows {
     /// Where the state of a key is kept, as [`Room`](super::room::Room) says: under itself where it has a row that may grow
     /// or there is room for one on its account, else under an owner's overflow, that of its rules where these are not
     /// every key's.
-    fn place(&mut self, key: StateKey, kept: Kept<'_>) -> StateKey;
+    fn place(&mut self, key: StateKey, placement: KeyPlacement<'_>) -> StateKey;
 
     /// The state of a key.
     fn state(&mut self, key: &StateKey) -> Row;

@@ -1,7 +1,7 @@
 //! What an isolate says to a `Region` to settle what a reservation charged to pools, and what it answers.
 
 use serde::{Deserialize, Serialize};
-use weir_accounting::held::{Settled, settle};
+use weir_accounting::reserved::{Settled, settle};
 use weir_accounting::settled::add_part;
 use weir_core::limits::FRAME_TENANTS_MAX;
 use weir_core::units::{EpochMs, OpId, WindowLabel};

@@ -15,7 +15,7 @@ use super::asked_scale::{in_scale, out_of_scale};
 use super::hold::{Charge, Holds, Recent};
 use super::reply::{charges, name_places, nothing, reply};
 use super::reset::{Resets, charged_at};
-use super::rows::{Draft, Kept, Put, Row, Rows, draft};
+use super::rows::{Draft, KeyPlacement, Put, Row, Rows, draft};
 use super::slots::tell_slots;
 use super::terms::{Known, unknown};
 use crate::messages::{
@@ -193,12 +193,12 @@ impl Shard {
         let Some(bucket) = machine.queue() else {
             return Err(unknown(&body.limit.name));
         };
-        let kept = Kept {
+        let placement = KeyPlacement {
             only: body.known,
             account: &body.account,
             rules: self.known.own(&key),
         };
-        let key = rows.place(key, kept);
+        let key = rows.place(key, placement);
         let row = rows.state(&key);
         let (state, rewritten) = match &row {
             Row::Warm(ScaledState {
@@ -281,12 +281,12 @@ impl Shard {
                 };
                 let machine = self.known.decides(&key)?;
                 let parts = in_scale(*cost, limit, limits, machine);
-                let kept = Kept {
+                let placement = KeyPlacement {
                     only: *known,
                     account,
                     rules: self.known.own(&key),
                 };
-                let place = draft.rows.place(key.clone(), kept);
+                let place = draft.rows.place(key.clone(), placement);
                 let stays = place != key && denies(draft.rows, machine, &key, parts, now);
                 let place = if stays { key.clone() } else { place };
                 let key = draft.keep(key, place);

@@ -14,14 +14,14 @@ use super::room::{Bounds, Room, Size};
 /// States by key.
 #[derive(Debug, Clone)]
 pub struct Store {
-    states: OrderedMap<StateKey, Kept>,
+    states: OrderedMap<StateKey, LocalState>,
     room: Room,
     purged_at: EpochMs,
 }
 
 /// A state, on whose account it is, and when it may be forgotten.
 #[derive(Debug, Clone)]
-struct Kept {
+struct LocalState {
     expires_at: EpochMs,
     state: ScaledState,
     account: Rc<Account>,
@@ -71,7 +71,7 @@ impl Store {
         let account = Rc::clone(account);
         self.states.insert(
             key,
-            Kept {
+            LocalState {
                 expires_at,
                 state,
                 account,
@@ -105,7 +105,7 @@ impl Store {
         self.retain_kept(|key, _| keep(&key.limit));
     }
 
-    fn retain_kept(&mut self, keep: impl Fn(&StateKey, &Kept) -> bool) {
+    fn retain_kept(&mut self, keep: impl Fn(&StateKey, &LocalState) -> bool) {
         self.states.retain(|key, kept| keep(key, kept));
         self.room = Room::counted(Bounds::ISOLATE, Size::default(), []);
         for kept in self.states.values() {

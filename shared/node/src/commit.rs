@@ -59,8 +59,9 @@ enum Stage {
     Ended,
 }
 
+/// What a shard was asked, and how far it is.
 #[derive(Debug, Clone)]
-struct Asked<S> {
+struct PartProgress<S> {
     part: Part<S>,
     stage: Stage,
     /// Whether its answer came.
@@ -74,7 +75,7 @@ struct Asked<S> {
 pub struct Commit<S> {
     rules: Rc<Vec<StepRules>>,
     answers: Answers,
-    asked: Vec<Asked<S>>,
+    parts: Vec<PartProgress<S>>,
 }
 
 impl<S> Commit<S> {
@@ -86,7 +87,7 @@ impl<S> Commit<S> {
         parts: Vec<Part<S>>,
     ) -> (Self, Vec<Effect>) {
         let effects = (0..parts.len()).map(Effect::Decide).collect();
-        let asked = parts.into_iter().map(|part| Asked {
+        let parts = parts.into_iter().map(|part| PartProgress {
             part,
             stage: Stage::Asked,
             heard: false,
@@ -95,7 +96,7 @@ impl<S> Commit<S> {
         let commit = Self {
             rules,
             answers,
-            asked: asked.collect(),
+            parts: parts.collect(),
         };
         (commit, effects)
     }
@@ -103,7 +104,7 @@ impl<S> Commit<S> {
     /// What a shard is asked.
     #[must_use]
     pub fn part(&self, part: usize) -> Option<&Part<S>> {
-        self.asked.get(part).map(|asked| &asked.part)
+        self.parts.get(part).map(|asked| &asked.part)
     }
 
     /// Takes one event. One that is not awaited changes nothing.
@@ -117,7 +118,7 @@ impl<S> Commit<S> {
     }
 
     fn decided(&mut self, part: usize, reply: Option<DecideReply>, now: EpochMs) -> Vec<Effect> {
-        let Some(asked) = self.asked.get_mut(part) else {
+        let Some(asked) = self.parts.get_mut(part) else {
             return Vec::new();
         };
         if asked.stage != Stage::Asked {
@@ -132,7 +133,7 @@ impl<S> Commit<S> {
             return Vec::new();
         }
         let passed = verdict(&self.rules, &self.answers.decisions()).admitted;
-        if passed && self.asked.iter().any(|asked| asked.holds) {
+        if passed && self.parts.iter().any(|asked| asked.holds) {
             self.commit()
         } else {
             self.reply(passed)
@@ -142,7 +143,7 @@ impl<S> Commit<S> {
     /// All hold: each is told to commit.
     fn commit(&mut self) -> Vec<Effect> {
         let holding = self
-            .asked
+            .parts
             .iter_mut()
             .enumerate()
             .filter(|(_, one)| one.holds);
@@ -154,7 +155,7 @@ impl<S> Commit<S> {
     }
 
     fn finished(&mut self, part: usize, standing: Option<bool>, now: EpochMs) -> Vec<Effect> {
-        let Some(asked) = self.asked.get_mut(part) else {
+        let Some(asked) = self.parts.get_mut(part) else {
             return Vec::new();
         };
         match asked.stage {
@@ -190,7 +191,7 @@ impl<S> Commit<S> {
 
     /// What was held could not be committed everywhere: it is undone, and what was drawn with it.
     fn withdraw(&mut self, now: EpochMs) {
-        for asked in &mut self.asked {
+        for asked in &mut self.parts {
             asked.heard = false;
             for (at, _) in &asked.part.keys {
                 self.answers.set(*at, DimensionAnswer::out_of_reach(now));
@@ -202,7 +203,7 @@ impl<S> Commit<S> {
     /// heard of.
     fn reply(&mut self, kept: bool) -> Vec<Effect> {
         let mut effects = vec![Effect::Reply(self.answers.clone())];
-        for (part, asked) in self.asked.iter_mut().enumerate() {
+        for (part, asked) in self.parts.iter_mut().enumerate() {
             let stays = if asked.part.body.hold {
                 kept
             } else {
@@ -222,7 +223,7 @@ impl<S> Commit<S> {
     /// was not.
     fn undo_again(&mut self, now: EpochMs) -> Vec<Effect> {
         let mut effects = Vec::new();
-        for (part, asked) in self.asked.iter_mut().enumerate() {
+        for (part, asked) in self.parts.iter_mut().enumerate() {
             if let Stage::UndoingAgain { tried, at } = asked.stage
                 && now >= at
             {
@@ -235,7 +236,7 @@ impl<S> Commit<S> {
     }
 
     fn wakes_at(&self) -> Option<Effect> {
-        let instants = self.asked.iter().filter_map(|asked| match asked.stage {
+        let instants = self.parts.iter().filter_map(|asked| match asked.stage {
             Stage::UndoingAgain { at, .. } => Some(at),
             _ => None,
         });
@@ -243,11 +244,11 @@ impl<S> Commit<S> {
     }
 
     fn any(&self, is: impl Fn(Stage) -> bool) -> bool {
-        self.asked.iter().any(|asked| is(asked.stage))
+        self.parts.iter().any(|asked| is(asked.stage))
     }
 }
 
-impl<S> Asked<S> {
+impl<S> PartProgress<S> {
     fn end(&self, commit: bool, heard: bool) -> FinishBody {
         FinishBody {
             v: VERSION,

@@ -15,7 +15,7 @@ use weir_wire::exchange::{ExchangeBody, Terms};
 
 use super::{LendAnswer, Spent};
 
-pub use ask::{Asked, Decided, HolderDecision, PoolAsk};
+pub use ask::{Decided, HolderDecision, PoolAsk, WaitingAsk};
 
 /// What happens to it.
 #[derive(Debug, Clone)]
@@ -25,7 +25,7 @@ pub enum Event<C> {
         /// Who is answered.
         caller: C,
         /// What it asks.
-        asked: Asked,
+        asked: WaitingAsk,
     },
     /// The request is gone, whether it was answered or not.
     Left {
@@ -87,7 +87,7 @@ pub enum Verdict {
 /// A request that waits.
 #[derive(Debug, Clone)]
 struct Waiter {
-    asked: Asked,
+    asked: WaitingAsk,
     ticket: Option<Ticket>,
     since: EpochMs,
 }

@@ -18,7 +18,9 @@ use weir_limiting::room::Bounds;
 use weir_policy::Policy;
 use weir_wire::exchange::{ExchangeBody, Terms};
 
-use super::lease::{Asked, Decided, Effect, Event, HolderDecision, LeaseNode, PoolAsk, Verdict};
+use super::lease::{
+    Decided, Effect, Event, HolderDecision, LeaseNode, PoolAsk, Verdict, WaitingAsk,
+};
 use super::{LendAnswer, Spent};
 
 /// A request that waits: the number of its question in this isolate.
@@ -176,7 +178,7 @@ impl Leases {
     }
 
     /// A request waits; it has to [look](Leases::poll) for its answer, and to [leave](Leases::leave) at its end.
-    pub fn wait(&mut self, pool: &str, asked: Asked, now: EpochMs) -> Caller {
+    pub fn wait(&mut self, pool: &str, asked: WaitingAsk, now: EpochMs) -> Caller {
         self.callers += 1;
         let caller = Caller(self.callers);
         self.run(pool, Event::Check { caller, asked }, now);

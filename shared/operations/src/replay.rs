@@ -11,10 +11,10 @@
 //! told what would have been denied.
 
 pub mod agreement;
-pub mod asked;
 mod entry;
 pub mod lines;
 pub mod progress;
+pub mod question;
 mod recorded;
 mod side;
 

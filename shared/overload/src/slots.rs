@@ -9,7 +9,7 @@ const MEAN_OF: u64 = 8;
 
 /// A request at the resource.
 #[derive(Debug, Clone)]
-struct Held {
+struct TakenSlot {
     tenant: String,
     since: EpochMs,
     until: EpochMs,
@@ -31,7 +31,7 @@ struct Held {
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Slots {
-    held: OrderedMap<u64, Held>,
+    held: OrderedMap<u64, TakenSlot>,
     given: u64,
     mean_ms: Option<u64>,
     changes: u64,
@@ -42,7 +42,7 @@ impl Slots {
     pub fn take(&mut self, tenant: &str, now: EpochMs) -> u64 {
         self.given += 1;
         self.changes += 1;
-        let held = Held {
+        let held = TakenSlot {
             tenant: tenant.to_owned(),
             since: now,
             until: now.plus(OVERLOAD_SLOT_MS),

@@ -4,7 +4,7 @@
 use weir_core::invalid::Invalid;
 use weir_core::limits::JSON_INTEGER_MAX;
 use weir_core::units::EpochMs;
-use weir_fairness::ask::{ClaimVersion, Floor, Standing};
+use weir_fairness::ask::{ClaimVersion, Floor, TenantClaim};
 use weir_fairness::weight::Weight;
 use weir_wire::amount::AmountBody;
 use weir_wire::numbers::BudgetOverrideBody;
@@ -68,14 +68,14 @@ impl Tiers {
         tenant: &str,
         budget: Option<&str>,
         now: EpochMs,
-    ) -> Option<Standing> {
+    ) -> Option<TenantClaim> {
         let who = (tenant, self.tier(tenant)?.0);
         let amount = |of: fn(&Claim) -> Option<AmountBody>| {
             let said = self.said(of, who, budget, now);
             said.and_then(|said| said.value.units())
         };
         let floor = self.said(|claim| claim.body.floor, who, budget, now);
-        Some(Standing {
+        Some(TenantClaim {
             weight: self.said(|claim| claim.weight, who, budget, now)?.value,
             known: self.named(tenant).is_some(),
             borrow_max: amount(|claim| claim.body.borrow_max),

@@ -40,7 +40,7 @@ impl Policy {
     ///   }
     /// }"#).unwrap();
     /// let policy = Policy::try_from(&document).unwrap();
-    /// let web = |ms| policy.claimant("acme/web", None, Revision(7), EpochMs(ms)).unwrap().standing;
+    /// let web = |ms| policy.claimant("acme/web", None, Revision(7), EpochMs(ms)).unwrap().claim;
     /// assert_eq!((web(0).weight.as_f64(), web(0).known, web(0).borrow_max), (1.0, true, Some(0)));
     /// let above = |ms| (web(ms).above[0].weight.as_f64(), web(ms).claim_version.since);
     /// assert_eq!(above(999), (6.0, EpochMs(0)));
@@ -57,7 +57,7 @@ impl Policy {
     ) -> Option<Claimant> {
         let mut claimant = self.tiers.claimant(tenant, budget, revision, now)?;
         if let Some(budget) = budget.filter(|_| !self.floors.is_empty()) {
-            for one in &mut claimant.standing.above {
+            for one in &mut claimant.claim.above {
                 one.floors = self.floors.at(budget, Some(&one.name), now);
             }
         }

@@ -5,7 +5,7 @@
 
 use weir_core::ordered::{OrderedMap, OrderedSet};
 use weir_core::units::{EpochMs, Revision};
-use weir_fairness::ask::{Claimant, Standing};
+use weir_fairness::ask::{Claimant, TenantClaim};
 use weir_fairness::floors::Floors;
 use weir_fairness::max_min::{allocate, guarantees};
 use weir_fairness::weight::Weight;
@@ -16,15 +16,15 @@ use super::budget::Budget;
 
 /// One tenant, or one with those below it, at one level.
 #[derive(Debug, Clone)]
-struct Claim {
+struct Sharer {
     demand: u64,
-    standing: Standing,
+    claim: TenantClaim,
 }
 
 /// A tenant with those below it.
 #[derive(Debug, Default)]
 struct Node {
-    standing: Option<Standing>,
+    claim: Option<TenantClaim>,
     /// What it asks for by itself.
     own: u64,
     below: OrderedSet<String>,
@@ -87,16 +87,16 @@ struct Tree {
 impl Tree {
     /// Adds what a tenant asks for, and answers who of its line has none above.
     fn add(&mut self, claimant: &Claimant, demand: u64) -> String {
-        let standing = &claimant.standing;
+        let claim = &claimant.claim;
         let node = self.nodes.entry(claimant.name.clone()).or_default();
         node.own = node.own.saturating_add(demand);
-        node.standing = Some(standing.clone());
+        node.claim = Some(claim.clone());
         let mut name = claimant.name.clone();
         // Where nobody has a guarantee, nobody is above another either.
-        let above = standing.above.iter().filter(|_| self.rule.is_some());
+        let above = claim.above.iter().filter(|_| self.rule.is_some());
         for one in above {
             let node = self.nodes.entry(one.name.clone()).or_default();
-            node.standing.get_or_insert_with(|| one.standing());
+            node.claim.get_or_insert_with(|| one.claim());
             node.below
                 .insert(std::mem::replace(&mut name, one.name.clone()));
         }
@@ -114,13 +114,13 @@ impl Tree {
 
     /// Divides units among some with the same parent, and what each gets among those below it.
     fn divide(&mut self, names: &OrderedSet<String>, units: u64) {
-        let claims = names.iter().filter_map(|name| {
-            let standing = self.nodes.get(name)?.standing.clone()?;
+        let sharers = names.iter().filter_map(|name| {
+            let claim = self.nodes.get(name)?.claim.clone()?;
             let demand = self.demand(name);
-            Some((name.clone(), Claim { demand, standing }))
+            Some((name.clone(), Sharer { demand, claim }))
         });
-        let (names, claims): (Vec<String>, Vec<Claim>) = claims.unzip();
-        let shares = divided(self.rule, &claims, units, self.unknown_weight_max);
+        let (names, sharers): (Vec<String>, Vec<Sharer>) = sharers.unzip();
+        let shares = divided(self.rule, &sharers, units, self.unknown_weight_max);
         for (name, share) in names.into_iter().zip(shares) {
             let Some(node) = self.nodes.get(&name) else {
                 continue;
@@ -134,30 +134,35 @@ impl Tree {
     }
 }
 
-impl Claim {
+impl Sharer {
     /// No more than its ceiling, and than its guarantee and what it may borrow beyond.
     fn wanted(&self, own: u64) -> u64 {
-        let borrow_max = self.standing.borrow_max.unwrap_or(u64::MAX);
+        let borrow_max = self.claim.borrow_max.unwrap_or(u64::MAX);
         let most = own.saturating_add(borrow_max);
-        let ceiling = self.standing.ceiling.unwrap_or(u64::MAX);
+        let ceiling = self.claim.ceiling.unwrap_or(u64::MAX);
         self.demand.min(most).min(ceiling)
     }
 }
 
-/// The units of each claim, in the same order.
-fn divided(rule: Option<RuleBody>, claims: &[Claim], units: u64, unknown_max: Weight) -> Vec<u64> {
+/// The units of each of them, in the same order.
+fn divided(
+    rule: Option<RuleBody>,
+    sharers: &[Sharer],
+    units: u64,
+    unknown_max: Weight,
+) -> Vec<u64> {
     let Some(rule) = rule else {
-        let demands: Vec<u64> = claims.iter().map(|claim| claim.demand).collect();
+        let demands: Vec<u64> = sharers.iter().map(|sharer| sharer.demand).collect();
         return by_demand(&demands, units);
     };
-    let weights = weights(rule, claims, unknown_max);
+    let weights = weights(rule, sharers, unknown_max);
     // Who asks for nothing is not there, and has no guarantee.
-    let active = |index: &usize| claims.get(*index).is_some_and(|claim| claim.demand > 0);
-    let there: Vec<usize> = (0..claims.len()).filter(active).collect();
-    let of = |index: &usize| Some((claims.get(*index)?.clone(), *weights.get(*index)?));
-    let (claims_there, weights): (Vec<Claim>, Vec<Weight>) = there.iter().filter_map(of).unzip();
-    let mut given = vec![0; claims.len()];
-    let shares = shared(rule, &claims_there, &weights, units);
+    let active = |index: &usize| sharers.get(*index).is_some_and(|sharer| sharer.demand > 0);
+    let there: Vec<usize> = (0..sharers.len()).filter(active).collect();
+    let of = |index: &usize| Some((sharers.get(*index)?.clone(), *weights.get(*index)?));
+    let (sharers_there, weights): (Vec<Sharer>, Vec<Weight>) = there.iter().filter_map(of).unzip();
+    let mut given = vec![0; sharers.len()];
+    let shares = shared(rule, &sharers_there, &weights, units);
     for (index, share) in there.into_iter().zip(shares) {
         if let Some(slot) = given.get_mut(index) {
             *slot = share;
@@ -167,21 +172,21 @@ fn divided(rule: Option<RuleBody>, claims: &[Claim], units: u64, unknown_max: We
 }
 
 /// The units of those that are there. What is set aside for those that are not is released until the window ends.
-fn shared(rule: RuleBody, claims: &[Claim], weights: &[Weight], units: u64) -> Vec<u64> {
+fn shared(rule: RuleBody, sharers: &[Sharer], weights: &[Weight], units: u64) -> Vec<u64> {
     let mut floors = Floors::default();
-    let floor = |claim: &Claim| claim.standing.set_aside();
-    claims.iter().for_each(|claim| floors.add(floor(claim)));
-    let aside = claims.iter().map(|claim| floors.of(floor(claim), units));
+    let floor = |sharer: &Sharer| sharer.claim.set_aside();
+    sharers.iter().for_each(|sharer| floors.add(floor(sharer)));
+    let aside = sharers.iter().map(|sharer| floors.of(floor(sharer), units));
     let aside: Vec<u64> = aside.collect();
     let shares = guarantees(weights, floors.rest(units));
-    let guaranteed = claims.iter().zip(aside.iter().zip(shares));
-    let guaranteed = guaranteed.map(|(claim, (aside, share))| {
+    let guaranteed = sharers.iter().zip(aside.iter().zip(shares));
+    let guaranteed = guaranteed.map(|(sharer, (aside, share))| {
         let all = aside.saturating_add(share);
-        all.min(claim.standing.ceiling.unwrap_or(u64::MAX))
+        all.min(sharer.claim.ceiling.unwrap_or(u64::MAX))
     });
     let guaranteed: Vec<u64> = guaranteed.collect();
-    let pairs = || claims.iter().zip(&guaranteed);
-    let wanted: Vec<u64> = pairs().map(|(claim, own)| claim.wanted(*own)).collect();
+    let pairs = || sharers.iter().zip(&guaranteed);
+    let wanted: Vec<u64> = pairs().map(|(sharer, own)| sharer.wanted(*own)).collect();
     match rule {
         RuleBody::Pinned => {
             let own = wanted.iter().zip(&guaranteed);
@@ -189,9 +194,9 @@ fn shared(rule: RuleBody, claims: &[Claim], weights: &[Weight], units: u64) -> V
         }
         RuleBody::Paced | RuleBody::Pooled | RuleBody::None => {
             // What one does not use is lent up to its lend_max; the rest of it is nobody's.
-            let kept = pairs().map(|(claim, own)| {
-                let unused = own.saturating_sub(claim.demand);
-                let lend_max = claim.standing.lend_max;
+            let kept = pairs().map(|(sharer, own)| {
+                let unused = own.saturating_sub(sharer.demand);
+                let lend_max = sharer.claim.lend_max;
                 lend_max.map_or(0, |max| unused.saturating_sub(max))
             });
             let kept = kept.fold(0, u64::saturating_add);
@@ -224,19 +229,19 @@ fn shared(rule: RuleBody, claims: &[Claim], weights: &[Weight], units: u64) -> V
 
 /// The weights that count: equal ones where the rule says so; those of tenants that the policy does not name are no more
 /// than a bound together.
-fn weights(rule: RuleBody, claims: &[Claim], unknown_max: Weight) -> Vec<Weight> {
-    let weight = |claim: &Claim| match rule {
+fn weights(rule: RuleBody, sharers: &[Sharer], unknown_max: Weight) -> Vec<Weight> {
+    let weight = |sharer: &Sharer| match rule {
         RuleBody::Fair => Weight::WHOLE,
-        _ => claim.standing.weight,
+        _ => sharer.claim.weight,
     };
-    let unknown = claims
+    let unknown = sharers
         .iter()
-        .filter(|one| !one.standing.known && one.demand > 0);
+        .filter(|one| !one.claim.known && one.demand > 0);
     let sum: u128 = unknown.map(|one| u128::from(weight(one).micros())).sum();
     let bound = u128::from(unknown_max.micros());
-    let counted = claims.iter().map(|claim| {
-        let own = weight(claim);
-        if claim.standing.known || sum <= bound {
+    let counted = sharers.iter().map(|sharer| {
+        let own = weight(sharer);
+        if sharer.claim.known || sum <= bound {
             return own;
         }
         let part = u128::from(own.micros()) * bound / sum.max(1);

@@ -6,7 +6,7 @@ use weir_core::limits::{POLICY_ENTRIES_MAX, TENANT_DEPTH_MAX, WEIGHTS_MAX};
 use weir_core::name::tenant_name;
 use weir_core::ordered::{OrderedMap, OrderedSet};
 use weir_core::units::{EpochMs, Revision};
-use weir_fairness::ask::{Above, ClaimVersion, Claimant, Standing};
+use weir_fairness::ask::{Above, ClaimVersion, Claimant, TenantClaim};
 use weir_fairness::weight::Weight;
 use weir_wire::numbers::BudgetOverrideBody;
 use weir_wire::policy::{PolicyDocument, TenantBody, TierBody};
@@ -175,7 +175,7 @@ impl Tiers {
         let since = since.max().unwrap_or_default();
         Some(Claimant {
             name: tenant.to_owned(),
-            standing: Standing {
+            claim: TenantClaim {
                 claim_version: ClaimVersion { revision, since },
                 above,
                 ..claim

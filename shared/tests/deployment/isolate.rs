@@ -3,7 +3,7 @@
 use weir_shared::decision::Reason;
 use weir_shared::fairness::ask::Party;
 use weir_shared::federation::holder::Holder;
-use weir_shared::node::lease::{Asked, Effect, Event, LeaseNode, Verdict};
+use weir_shared::node::lease::{Effect, Event, LeaseNode, Verdict, WaitingAsk};
 use weir_shared::units::{EpochMs, HolderId, Incarnation, Sequence};
 use weir_shared::wire::exchange::{ExchangeBody, Grant, Seen};
 
@@ -52,7 +52,7 @@ impl Isolate {
 
     /// A request of one unit arrives.
     pub(crate) fn is_asked(&mut self, around: &mut Around<'_>) {
-        let asked = Asked {
+        let asked = WaitingAsk {
             party: self.party.clone(),
             cost: 1,
             terms: around.terms.clone(),

@@ -1,6 +1,6 @@
 //! Tenants that share a budget, by each rule; some of them below others.
 
-use weir_shared::fairness::ask::{Above, Claimant, Floor, Party, SetAside, Standing};
+use weir_shared::fairness::ask::{Above, Claimant, Floor, Party, SetAside, TenantClaim};
 use weir_shared::fairness::local::{LocalBudget, LocalTerms};
 use weir_shared::fairness::share::{Rule, ShareTerms};
 use weir_shared::fairness::weight::Weight;
@@ -66,7 +66,7 @@ fn claimant(number: u64) -> Claimant {
     };
     Claimant {
         name: format!("t{number}"),
-        standing: Standing {
+        claim: TenantClaim {
             known: number < 7,
             weight: weight(
                 [3.0, 1.0, 0.5, 7.25, 1.0, 2.0, 4.0, 1.0, 1.0, 1.0, 1.0, 1.0][number as usize],
@@ -76,7 +76,7 @@ fn claimant(number: u64) -> Claimant {
                 4..=6 => vec![above],
                 _ => Vec::new(),
             },
-            ..Standing::default()
+            ..TenantClaim::default()
         },
     }
 }

@@ -13,8 +13,8 @@ pub(super) const WINDOW_MS: u64 = 1_000;
 
 pub(super) fn bounded(name: &str, weight: u64, ceiling: Option<u64>, floor: u64) -> Claimant {
     let mut claimant = claimant(name, weight);
-    claimant.standing.ceiling = ceiling;
-    claimant.standing.floor = Floor {
+    claimant.claim.ceiling = ceiling;
+    claimant.claim.floor = Floor {
         units: floor,
         by_name: true,
     };
@@ -114,7 +114,7 @@ fn guarantees_are_the_floor_and_a_part_of_the_rest() {
 fn floors_of_tiers_share_what_floors_by_name_leave() {
     let of_tier = |name: &str| {
         let mut one = stranger(name, 1);
-        one.standing.floor.units = 40;
+        one.claim.floor.units = 40;
         one
     };
     let mut share = Share::new(with_floors(Rule::Pinned, 40));
@@ -183,8 +183,8 @@ fn a_denial_tells_when_what_is_set_aside_is_released() {
         assert!(ask(&mut share, &flood, 10, &then), "{rule:?}");
         // Above its ceiling nothing helps.
         let mut most = flood.clone();
-        most.standing.ceiling = Some(share.used("flood"));
-        most.standing.claim_version.revision = Revision(1);
+        most.claim.ceiling = Some(share.used("flood"));
+        most.claim.claim_version.revision = Revision(1);
         let told = share.room(&most, &request(1), &then);
         assert_eq!((told.waiting, told.retry_ms), (0, None), "{rule:?}");
     }
@@ -217,7 +217,7 @@ fn another_ceiling_in_mid_window_counts_at_once() {
         let mut share = Share::new(terms(rule));
         let with = |ceiling, revision| {
             let mut one = bounded("one", 1, ceiling, 0);
-            one.standing.claim_version = ClaimVersion {
+            one.claim.claim_version = ClaimVersion {
                 revision: Revision(revision),
                 since: EpochMs(0),
             };
@@ -266,7 +266,7 @@ fn a_ceiling_of_a_parent_bounds_all_below_it() {
                 since: EpochMs(0),
                 units: 30,
             };
-            child.standing.above = vec![parent];
+            child.claim.above = vec![parent];
             child
         };
         let flood = exhaust(&mut share, &child("flood", 0), 100, WINDOW_MS);
@@ -292,7 +292,7 @@ fn those_without_an_account_of_their_own_stay_below_each_of_their_ceilings() {
         });
         let of_tier = |name: &str, ceiling| {
             let mut one = stranger(name, 1);
-            one.standing.ceiling = Some(ceiling);
+            one.claim.ceiling = Some(ceiling);
             one
         };
         share.set_used(&of_tier("first", 100), 0);

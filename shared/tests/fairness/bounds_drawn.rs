@@ -41,18 +41,18 @@ const PARENT_MOST: u64 = 90;
 
 fn tenant(index: usize, drawn: &Drawn, revision: u64) -> Claimant {
     let mut one = claimant(format!("t{index}"), drawn.weight);
-    one.standing.known = drawn.by_name;
-    one.standing.ceiling = drawn.ceiling;
-    one.standing.floor = Floor {
+    one.claim.known = drawn.by_name;
+    one.claim.ceiling = drawn.ceiling;
+    one.claim.floor = Floor {
         units: drawn.floor,
         by_name: drawn.by_name,
     };
-    one.standing.claim_version.revision = Revision(revision);
+    one.claim.claim_version.revision = Revision(revision);
     if drawn.below {
         let mut parent = above("parent", 3);
         parent.ceiling = Some(PARENT_MOST);
         parent.floor.units = 20;
-        one.standing.above = vec![parent];
+        one.claim.above = vec![parent];
     }
     one
 }
@@ -119,7 +119,7 @@ proptest! {
         for (index, drawn) in tenants.iter().enumerate() {
             let drawn = Drawn { below: false, ..drawn.clone() };
             let one = tenant(index, &drawn, 1);
-            named += one.standing.set_aside().units * u64::from(drawn.by_name);
+            named += one.claim.set_aside().units * u64::from(drawn.by_name);
             share.set_used(&one, 0);
         }
         let rows = share.rows(&moment(&share, limit, WINDOW_MS));
@@ -180,11 +180,11 @@ proptest! {
         let weights: u64 = evens.iter().map(|one| one.weight).sum::<u64>() + 3;
         let claimants: Vec<Claimant> = evens.iter().enumerate().map(|(index, even)| {
             let mut one = bounded(&format!("even-{index}"), even.weight, even.ceiling, even.floor);
-            one.standing.floor.by_name = even.by_name;
+            one.claim.floor.by_name = even.by_name;
             one
         }).collect();
-        let aside = |one: &Claimant| one.standing.set_aside().units;
-        let named: u64 = claimants.iter().filter(|one| one.standing.floor.by_name).map(aside).sum();
+        let aside = |one: &Claimant| one.claim.set_aside().units;
+        let named: u64 = claimants.iter().filter(|one| one.claim.floor.by_name).map(aside).sum();
         let all: u64 = claimants.iter().map(aside).sum();
         let mut share = Share::new(with_floors(Rule::Paced, named));
         for (one, even) in claimants.iter().zip(&evens) {

@@ -1,6 +1,6 @@
 //! The accounts beside a scan over all tenants, which is the rule as it is written down.
 
-use weir_shared::fairness::ask::{Ask, Claimant, Moment, Standing};
+use weir_shared::fairness::ask::{Ask, Claimant, Moment, TenantClaim};
 use weir_shared::fairness::share::{Rule, Share, ShareTerms};
 use weir_shared::ordered::OrderedMap;
 
@@ -14,7 +14,7 @@ const CASES_FEW: u64 = 2_000;
 
 #[derive(Debug, Clone)]
 struct Tenant {
-    standing: Standing,
+    claim: TenantClaim,
     used: u64,
 }
 
@@ -22,7 +22,7 @@ struct Tenant {
 struct Scan {
     terms: ShareTerms,
     here: OrderedMap<String, Tenant>,
-    carried: OrderedMap<String, Standing>,
+    carried: OrderedMap<String, TenantClaim>,
 }
 
 /// What a scan comes to: admitted, ceiling.
@@ -34,14 +34,14 @@ struct Seen {
 
 impl Scan {
     fn join(&mut self, claimant: &Claimant) {
-        let mut standing = claimant.standing.clone();
+        let mut claim = claimant.claim.clone();
         if self.terms.rule == Rule::Fair {
-            standing.weight = weight(1_000_000);
+            claim.weight = weight(1_000_000);
         }
         self.carried.remove(&claimant.name);
         let used = self.used(&claimant.name);
         self.here
-            .insert(claimant.name.clone(), Tenant { standing, used });
+            .insert(claimant.name.clone(), Tenant { claim, used });
     }
 
     fn used(&self, name: &str) -> u64 {
@@ -58,40 +58,38 @@ impl Scan {
         if self.terms.carried {
             self.carried = here
                 .into_iter()
-                .map(|(name, tenant)| (name, tenant.standing))
+                .map(|(name, tenant)| (name, tenant.claim))
                 .collect();
         }
     }
 
     /// A weight as it counts.
-    fn counted(&self, standing: &Standing) -> u128 {
+    fn counted(&self, claim: &TenantClaim) -> u128 {
         let all = self
             .here
             .values()
-            .map(|tenant| &tenant.standing)
+            .map(|tenant| &tenant.claim)
             .chain(self.carried.values());
-        let unknown = all.filter(|standing| !standing.known);
-        let unknown: u128 = unknown
-            .map(|standing| u128::from(standing.weight.micros()))
-            .sum();
+        let unknown = all.filter(|claim| !claim.known);
+        let unknown: u128 = unknown.map(|claim| u128::from(claim.weight.micros())).sum();
         let max = u128::from(self.terms.unknown_weight_max.micros());
-        let own = u128::from(standing.weight.micros());
-        if standing.known || unknown <= max {
+        let own = u128::from(claim.weight.micros());
+        if claim.known || unknown <= max {
             own
         } else {
             (own * max / unknown).max(1)
         }
     }
 
-    fn all(&self) -> impl Iterator<Item = &Standing> {
-        let here = self.here.values().map(|tenant| &tenant.standing);
+    fn all(&self) -> impl Iterator<Item = &TenantClaim> {
+        let here = self.here.values().map(|tenant| &tenant.claim);
         here.chain(self.carried.values())
     }
 
     /// What floors come to: all by name, those of them that are there, and those of tiers.
     fn floors(&self) -> [u64; 3] {
         let sum = |by_name: bool| -> u64 {
-            let floors = self.all().map(Standing::set_aside);
+            let floors = self.all().map(TenantClaim::set_aside);
             let floors = floors.filter(|floor| floor.by_name == by_name);
             floors.map(|floor| floor.units).sum()
         };
@@ -109,21 +107,21 @@ impl Scan {
         (self.absent(at.limit) * at.left_ms).div_ceil(at.window_ms)
     }
 
-    fn guarantee(&self, standing: &Standing, at: &Moment) -> u64 {
+    fn guarantee(&self, claim: &TenantClaim, at: &Moment) -> u64 {
         let limit = at.limit;
-        let sum: u128 = self.all().map(|standing| self.counted(standing)).sum();
+        let sum: u128 = self.all().map(|claim| self.counted(claim)).sum();
         let [by_name, _, of_tiers] = self.floors();
         let left = limit.saturating_sub(by_name);
         let released = self.absent(limit) - self.kept_for_absent(at);
         let rest = left.saturating_sub(of_tiers) + released;
-        let floor = standing.set_aside();
+        let floor = claim.set_aside();
         let floor = if floor.by_name {
             floor.units * limit.min(by_name) / by_name.max(1)
         } else {
             floor.units * left.min(of_tiers) / of_tiers.max(1)
         };
-        let share = (self.counted(standing) * u128::from(rest) / sum) as u64;
-        (floor + share).min(standing.ceiling.unwrap_or(u64::MAX))
+        let share = (self.counted(claim) * u128::from(rest) / sum) as u64;
+        (floor + share).min(claim.ceiling.unwrap_or(u64::MAX))
     }
 
     fn check(&mut self, claimant: &Claimant, cost: u64, at: &Moment) -> Seen {
@@ -132,17 +130,17 @@ impl Scan {
             self.carried.clear();
         }
         let own = self.here[&claimant.name].clone();
-        let guarantee = self.guarantee(&own.standing, at);
+        let guarantee = self.guarantee(&own.claim, at);
         let pool = at.limit.saturating_sub(self.total()).min(at.unlent);
-        let most = own.standing.ceiling.unwrap_or(u64::MAX);
+        let most = own.claim.ceiling.unwrap_or(u64::MAX);
         let others = self.here.iter().filter(|(name, _)| **name != claimant.name);
         if self.terms.rule != Rule::Pinned {
             let cap = guarantee.max(1).min(most);
             let absent = self.kept_for_absent(at);
             let kept: u64 = others
                 .map(|(_, other)| {
-                    let kept = other.standing.lend_max.map_or(0, |lend_max| {
-                        self.guarantee(&other.standing, at).saturating_sub(lend_max)
+                    let kept = other.claim.lend_max.map_or(0, |lend_max| {
+                        self.guarantee(&other.claim, at).saturating_sub(lend_max)
                     });
                     kept.saturating_sub(other.used)
                 })
@@ -154,18 +152,15 @@ impl Scan {
             };
         }
         let kept: u64 = others
-            .map(|(_, other)| {
-                self.guarantee(&other.standing, at)
-                    .saturating_sub(other.used)
-            })
+            .map(|(_, other)| self.guarantee(&other.claim, at).saturating_sub(other.used))
             .sum();
         let carried = self.carried.values();
-        let carried: u64 = carried.map(|standing| self.guarantee(standing, at)).sum();
+        let carried: u64 = carried.map(|claim| self.guarantee(claim, at)).sum();
         let paced =
             (u128::from(carried) * u128::from(at.left_ms) / u128::from(at.window_ms)) as u64;
         let kept = kept + paced + self.kept_for_absent(at);
         let surplus = pool.saturating_sub(kept);
-        let borrow_max = own.standing.borrow_max.unwrap_or(u64::MAX);
+        let borrow_max = own.claim.borrow_max.unwrap_or(u64::MAX);
         let borrow_max = borrow_max.min(most - guarantee);
         let wanted = (own.used + cost).saturating_sub(guarantee);
         let borrowed = wanted.min(cost).min(surplus).min(borrow_max);
@@ -189,17 +184,17 @@ fn drawn_party(numbers: &mut Numbers, tenants: u64) -> Claimant {
         _ => claimant(name, weight),
     };
     if numbers.below(4) == 0 {
-        drawn.standing.borrow_max = Some(numbers.below(30));
+        drawn.claim.borrow_max = Some(numbers.below(30));
     }
     if numbers.below(4) == 0 {
-        drawn.standing.lend_max = Some(numbers.below(30));
+        drawn.claim.lend_max = Some(numbers.below(30));
     }
     if numbers.below(3) == 0 {
-        drawn.standing.ceiling = Some(numbers.below(120));
+        drawn.claim.ceiling = Some(numbers.below(120));
     }
     if numbers.below(3) == 0 {
-        drawn.standing.floor.units = numbers.below(60);
-        drawn.standing.floor.by_name = drawn.standing.known && numbers.below(2) == 0;
+        drawn.claim.floor.units = numbers.below(60);
+        drawn.claim.floor.by_name = drawn.claim.known && numbers.below(2) == 0;
     }
     drawn
 }

@@ -52,7 +52,7 @@ fn nested(leaves: &[(String, u64)]) -> Vec<Claimant> {
     let members = leaves.iter().map(|(name, weight)| {
         let mut member = claimant(name.clone(), *weight);
         let parents = (2..name.len()).rev().map(|length| &name[..length]);
-        member.standing.above = parents
+        member.claim.above = parents
             .map(|parent| above(parent, weight_of(parent, leaves)))
             .collect();
         member
@@ -97,7 +97,7 @@ proptest! {
     ) {
         let mut tenants = nested(&leaves);
         for tenant in &mut tenants {
-            for one in &mut tenant.standing.above {
+            for one in &mut tenant.claim.above {
                 one.borrow_max = Some(borrow_max);
             }
         }
@@ -132,7 +132,7 @@ proptest! {
         let (mut one, mut other) = (opened(&flat), opened(&tenants));
         let (flat_rows, rows) = (one.rows(&moment(&one, limit, 1_000)), other.rows(&moment(&other, limit, 1_000)));
         for tenant in &tenants {
-            let levels = tenant.standing.above.len() as u64;
+            let levels = tenant.claim.above.len() as u64;
             let (flat, nested) = (row(&flat_rows, &tenant.name).guarantee, row(&rows, &tenant.name).guarantee);
             prop_assert!(nested <= flat && flat <= nested + levels, "{tenant:?}: {flat}, {nested}");
         }
@@ -141,7 +141,7 @@ proptest! {
         prop_assert_eq!(one.used_total(), limit);
         prop_assert_eq!(other.used_total(), limit);
         for tenant in &tenants {
-            let levels = tenant.standing.above.len() as u64 + 1;
+            let levels = tenant.claim.above.len() as u64 + 1;
             let (flat, nested) = (one.used(&tenant.name), other.used(&tenant.name));
             prop_assert!(flat.abs_diff(nested) <= levels, "{}: {flat}, {nested}", tenant.name);
         }
@@ -158,13 +158,13 @@ proptest! {
         let total = share.used_total();
         prop_assert_eq!(total, used * tenants.len() as u64);
         let mut moved = tenants[0].clone();
-        moved.standing.above = vec![above(&format!("new{to}"), 3)];
+        moved.claim.above = vec![above(&format!("new{to}"), 3)];
         let at = moment(&share, 10_000, 1_000);
         share.room(&moved, &Ask::default(), &at);
         prop_assert_eq!(share.used_total(), total);
         prop_assert_eq!(share.used(&moved.name), used);
         prop_assert_eq!(share.used(&format!("new{to}")), used);
-        moved.standing.above.clear();
+        moved.claim.above.clear();
         share.set_used(&moved, used + 1);
         prop_assert_eq!(share.used_total(), total + 1);
         prop_assert_eq!(share.used(&format!("new{to}")), 0);
@@ -177,7 +177,7 @@ fn every_depth_is_served() {
     let chain = ["org", "team", "group", "user"];
     for depth in 1..=4 {
         let mut tenant = claimant(chain[depth - 1], 1);
-        tenant.standing.above = chain[..depth - 1]
+        tenant.claim.above = chain[..depth - 1]
             .iter()
             .rev()
             .map(|name| above(name, 1))
@@ -187,7 +187,7 @@ fn every_depth_is_served() {
         // A sibling at every level but the first, and another organisation.
         for level in 0..depth {
             let mut sibling = claimant(format!("other-{level}"), 1);
-            sibling.standing.above = chain[..level]
+            sibling.claim.above = chain[..level]
                 .iter()
                 .rev()
                 .map(|name| above(name, 1))
@@ -219,7 +219,7 @@ fn no_more_than_lend_max_is_lent_to_others() {
     for (lend_max, left) in [(None, 0), (Some(50), 0), (Some(20), 30), (Some(0), 50)] {
         let mut share = Share::new(terms(Rule::Weighted));
         let (mut lender, flood) = (claimant("lender", 1), claimant("flood", 9));
-        lender.standing.lend_max = lend_max;
+        lender.claim.lend_max = lend_max;
         share.set_used(&flood, 0);
         while take(&mut share, &flood, 1, 100) {}
         assert_eq!(share.used("flood"), 100);
@@ -247,7 +247,7 @@ fn no_more_than_lend_max_is_lent_to_others() {
 
 fn lender_of(weight: u64, lend_max: Option<u64>) -> Claimant {
     let mut lender = claimant("lender", weight);
-    lender.standing.lend_max = lend_max;
+    lender.claim.lend_max = lend_max;
     lender
 }
 

@@ -1,6 +1,6 @@
 //! Parts that the tests of shares are made of.
 
-use weir_shared::fairness::ask::{Above, Ask, Claimant, Floor, Moment, SetAside, Standing};
+use weir_shared::fairness::ask::{Above, Ask, Claimant, Floor, Moment, SetAside, TenantClaim};
 use weir_shared::fairness::share::{Rule, Share, ShareTerms};
 use weir_shared::fairness::weight::Weight;
 
@@ -12,9 +12,9 @@ pub fn weight(micros: u64) -> Weight {
 pub fn claimant(name: impl Into<String>, weight_whole: u64) -> Claimant {
     Claimant {
         name: name.into(),
-        standing: Standing {
+        claim: TenantClaim {
             weight: weight(weight_whole * 1_000_000),
-            ..Standing::default()
+            ..TenantClaim::default()
         },
     }
 }
@@ -22,7 +22,7 @@ pub fn claimant(name: impl Into<String>, weight_whole: u64) -> Claimant {
 /// A tenant that it does not name.
 pub fn stranger(name: impl Into<String>, weight_whole: u64) -> Claimant {
     let mut claimant = claimant(name, weight_whole);
-    claimant.standing.known = false;
+    claimant.claim.known = false;
     claimant
 }
 

@@ -34,7 +34,7 @@ fn chain(rule: RuleBody) -> Chain {
 
 fn party() -> Party {
     let mut claimant = Claimant::plain("a");
-    claimant.standing.ceiling = Some(CEILING);
+    claimant.claim.ceiling = Some(CEILING);
     claimant.into()
 }
 

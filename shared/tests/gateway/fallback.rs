@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use serde_json::json;
-use weir_shared::gateway::fallback::{Origins, Standings, Tried, is_idempotent};
+use weir_shared::gateway::fallback::{Origins, RouteHealth, Tried, is_idempotent};
 use weir_shared::gateway::outcome::{Ending, Outcome, outcome};
 use weir_shared::invalid::Fault;
 use weir_shared::limits::{
@@ -21,13 +21,13 @@ fn after(ms: u64) -> EpochMs {
 }
 
 /// Sends a request by what each origin does; the origins that were asked.
-fn send(standings: &mut Standings, now: EpochMs, does: &[Tried]) -> Vec<usize> {
-    let mut asked = vec![standings.first(now)];
+fn send(health: &mut RouteHealth, now: EpochMs, does: &[Tried]) -> Vec<usize> {
+    let mut asked = vec![health.first(now)];
     loop {
         let last = asked[asked.len() - 1];
-        standings.record(last, does[last], now);
+        health.record(last, does[last], now);
         let next = if does[last].goes_on(true) {
-            standings.next(last, now)
+            health.next(last, now)
         } else {
             None
         };
@@ -41,17 +41,17 @@ fn send(standings: &mut Standings, now: EpochMs, does: &[Tried]) -> Vec<usize> {
 #[test]
 fn an_origin_that_is_down_costs_a_few_second_tries_and_is_looked_at_now_and_then() {
     use Tried::{Refused, Served};
-    let mut standings = Standings::new(2);
+    let mut health = RouteHealth::new(2);
     for _ in 0..ORIGIN_FAILURES_MAX {
-        assert_eq!(send(&mut standings, START, &[Refused, Served]), [0, 1]);
+        assert_eq!(send(&mut health, START, &[Refused, Served]), [0, 1]);
     }
     // All the rest goes to the second at once, and is no second try.
     for ms in 0..ORIGIN_AWAY_MS {
-        assert_eq!(send(&mut standings, after(ms), &[Refused, Served]), [1]);
+        assert_eq!(send(&mut health, after(ms), &[Refused, Served]), [1]);
     }
     let mut looks = Vec::new();
     for ms in (0..600_000).step_by(100) {
-        if send(&mut standings, after(ms), &[Refused, Served]) == [0, 1] {
+        if send(&mut health, after(ms), &[Refused, Served]) == [0, 1] {
             looks.push(ms);
         }
     }
@@ -61,43 +61,43 @@ fn an_origin_that_is_down_costs_a_few_second_tries_and_is_looked_at_now_and_then
     assert_eq!(gaps.last(), Some(&ORIGIN_AWAY_MS_MAX));
     // The first look that is answered makes it the first again.
     let well = after(600_000 + ORIGIN_AWAY_MS_MAX);
-    assert_eq!(send(&mut standings, well, &[Served, Served]), [0]);
-    assert_eq!(send(&mut standings, well, &[Refused, Served]), [0, 1]);
+    assert_eq!(send(&mut health, well, &[Served, Served]), [0]);
+    assert_eq!(send(&mut health, well, &[Refused, Served]), [0, 1]);
 }
 
 #[test]
 fn one_request_looks_and_the_others_pass_by_until_its_end_is_known() {
-    let mut standings = Standings::new(2);
+    let mut health = RouteHealth::new(2);
     for _ in 0..ORIGIN_FAILURES_MAX {
-        assert_eq!(standings.first(START), 0);
-        standings.record(0, Tried::Silent, START);
+        assert_eq!(health.first(START), 0);
+        health.record(0, Tried::Silent, START);
     }
     let back = after(ORIGIN_AWAY_MS);
-    assert_eq!([standings.first(back), standings.first(back)], [0, 1]);
-    standings.record(0, Tried::Served, back);
-    assert_eq!(standings.first(back), 0);
+    assert_eq!([health.first(back), health.first(back)], [0, 1]);
+    health.record(0, Tried::Served, back);
+    assert_eq!(health.first(back), 0);
 }
 
 #[test]
 fn origins_that_are_all_away_are_tried_once() {
     let does = [Tried::Refused, Tried::Refused, Tried::Silent];
-    let mut standings = Standings::new(3);
+    let mut health = RouteHealth::new(3);
     for _ in 0..ORIGIN_FAILURES_MAX {
-        assert_eq!(send(&mut standings, START, &does), [0, 1, 2]);
+        assert_eq!(send(&mut health, START, &does), [0, 1, 2]);
     }
     for ms in 0..ORIGIN_AWAY_MS {
-        assert_eq!(send(&mut standings, after(ms), &does).len(), 1);
+        assert_eq!(send(&mut health, after(ms), &does).len(), 1);
     }
 }
 
 #[test]
 fn an_origin_that_refuses_every_other_request_is_passed_by_once_it_has_used_the_budget_up() {
     use Tried::{Refused, Served};
-    let mut standings = Standings::new(2);
+    let mut health = RouteHealth::new(2);
     let (mut second_tries, mut passed_by) = (0, 0);
     for number in 0..1_000 {
         let first = if number % 2 == 0 { Refused } else { Served };
-        match send(&mut standings, START, &[first, Served])[..] {
+        match send(&mut health, START, &[first, Served])[..] {
             [0, 1] => second_tries += 1,
             [1] => passed_by += 1,
             _ => {}
@@ -163,11 +163,11 @@ proptest! {
         requests in prop::collection::vec((prop::collection::vec(does(), 5), 0_u64..2_000), 1..400),
         count in 1_usize..=5,
     ) {
-        let mut standings = Standings::new(count);
+        let mut health = RouteHealth::new(count);
         let (mut now, mut sent, mut second) = (START, 0_u32, 0_u32);
         for (does, gap) in requests {
             now = EpochMs(now.0 + gap);
-            let asked = send(&mut standings, now, &does);
+            let asked = send(&mut health, now, &does);
             sent += 1;
             second += asked.len() as u32 - 1;
             prop_assert!(asked.is_sorted_by(|one, next| one < next), "{:?}", asked);
@@ -179,11 +179,11 @@ proptest! {
     /// An origin that fails whenever it is asked is asked by few.
     #[test]
     fn an_origin_that_is_down_is_asked_by_few(gaps in prop::collection::vec(0_u64..200, 1..2_000)) {
-        let mut standings = Standings::new(2);
+        let mut health = RouteHealth::new(2);
         let (mut now, mut asked) = (START, 0);
         for gap in gaps {
             now = EpochMs(now.0 + gap);
-            if send(&mut standings, now, &[Tried::Refused, Tried::Served]).contains(&0) {
+            if send(&mut health, now, &[Tried::Refused, Tried::Served]).contains(&0) {
                 asked += 1;
             }
         }
@@ -194,11 +194,11 @@ proptest! {
     /// An origin that always serves is always the first.
     #[test]
     fn an_origin_that_serves_is_always_asked_first(gaps in prop::collection::vec(0_u64..10_000, 1..200)) {
-        let mut standings = Standings::new(3);
+        let mut health = RouteHealth::new(3);
         let mut now = START;
         for gap in gaps {
             now = EpochMs(now.0 + gap);
-            let asked = send(&mut standings, now, &[Tried::Served, Tried::Refused, Tried::Refused]);
+            let asked = send(&mut health, now, &[Tried::Served, Tried::Refused, Tried::Refused]);
             prop_assert_eq!(asked, [0]);
         }
     }

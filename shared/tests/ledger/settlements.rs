@@ -3,9 +3,9 @@
 use proptest::prelude::*;
 use weir_shared::accounting::counters::{Charged, Decided, Entry};
 use weir_shared::accounting::frame::Outbox;
-use weir_shared::accounting::held::Settled;
 use weir_shared::accounting::interval::SUM_ROW;
 use weir_shared::accounting::pending::{InWindow, WindowClaim};
+use weir_shared::accounting::reserved::Settled;
 use weir_shared::decision::Reason;
 use weir_shared::limiting::owner::Account;
 use weir_shared::limiting::reservation::{Counted, Place, Reservable, Reservation, Reserved};

@@ -4,7 +4,7 @@ use weir_shared::decision::Reason;
 use weir_shared::federation::ahead::Ahead;
 use weir_shared::federation::holder::{Holder, Lease};
 use weir_shared::limits::{CALL_MS_MAX, DECIDE_WAIT_MS_MAX, EARLY_MS_MAX};
-use weir_shared::node::lease::{Asked, Effect, Event, HolderDecision, LeaseNode, Verdict};
+use weir_shared::node::lease::{Effect, Event, HolderDecision, LeaseNode, Verdict, WaitingAsk};
 use weir_shared::node::leases::{Caller, Fate, Leases, Polled};
 use weir_shared::node::pool::PoolNode;
 use weir_shared::node::{LendAnswer, Spent};
@@ -18,8 +18,8 @@ fn isolate() -> LeaseNode<u8> {
     LeaseNode::new(holder(1))
 }
 
-fn asked(cost: u64) -> Asked {
-    Asked {
+fn asked(cost: u64) -> WaitingAsk {
+    WaitingAsk {
         party: everyone(),
         cost,
         terms: minutes(),
@@ -278,7 +278,7 @@ fn thirty_that_have_waited_and_are_denied_again_ask_for_nothing_and_count_as_dem
     let answer = above(&mut root, &body, NOW);
     let _replied = node.step(answered(&body, answer), NOW);
     assert!(!admitted(node.take(2)));
-    let again = Asked {
+    let again = WaitingAsk {
         again: true,
         ..asked(3)
     };

@@ -4,7 +4,7 @@
 use weir_shared::fairness::ask::{Ask, Moment};
 use weir_shared::fairness::paced::Paced;
 
-use super::world::{Budget, one, paced, standing};
+use super::world::{Budget, claim, one, paced};
 
 /// One tenant in one region.
 #[derive(Debug, Clone)]
@@ -63,7 +63,7 @@ impl Holder {
             (self.recent, self.told_at_ms) = (0, now_ms);
         }
         let at = budget.at(rule.used_total(), now_ms);
-        let room = rule.room(self.tenant, &standing(self.weight), &ask, &at);
+        let room = rule.room(self.tenant, &claim(self.weight), &ask, &at);
         rule.charge(self.tenant, room.waiting + room.ahead);
         self.admitted += room.waiting;
         self.held += room.ahead;
@@ -115,23 +115,23 @@ fn what_came_back_was_no_demand() {
     // brings so many back.
     let left_to_one = |lent: u64, back: u64| {
         let mut rule = paced();
-        let standing = standing(1);
-        rule.set_used("one", &standing, 400);
-        rule.join("other", &standing);
+        let whole = claim(1);
+        rule.set_used("one", &whole, 400);
+        rule.join("other", &whole);
         let ahead = Ask {
             expected: lent,
             holders: 1,
             ..Ask::default()
         };
-        let room = rule.room("other", &standing, &ahead, &at(600));
+        let room = rule.room("other", &whole, &ahead, &at(600));
         assert_eq!(room.ahead, lent);
         rule.charge("other", lent);
-        rule.set_used("other", &standing, lent - back);
+        rule.set_used("other", &whole, lent - back);
         let wants = Ask {
             expected: 600,
             ..one(1)
         };
-        let room = rule.room("one", &standing, &wants, &at(600 - lent + back));
+        let room = rule.room("one", &whole, &wants, &at(600 - lent + back));
         room.waiting + room.ahead
     };
     assert!(left_to_one(200, 0) < left_to_one(0, 0));

@@ -13,7 +13,7 @@ fn top(name: &str) -> Claimant {
 
 fn child(name: &str) -> Claimant {
     let mut claimant = top(name);
-    claimant.standing.above = vec![Above {
+    claimant.claim.above = vec![Above {
         name: "parent".to_owned(),
         weight: Weight::WHOLE,
         borrow_max: None,

@@ -8,7 +8,7 @@ use weir_shared::fairness::weight::Weight;
 
 use crate::drawn::cases;
 
-use super::world::{Budget, Habit, one, paced, standing};
+use super::world::{Budget, Habit, claim, one, paced};
 
 /// A tenant that stays within its guarantee at an even pace.
 #[derive(Debug, Clone)]
@@ -122,7 +122,7 @@ proptest! {
                     None => (format!("flood-{who}"), 1),
                 };
                 let at = BUDGET.at(rule.used_total(), at_ms);
-                let room = rule.room(&name, &standing(weight), &ask, &at);
+                let room = rule.room(&name, &claim(weight), &ask, &at);
                 prop_assert!(room.waiting + room.ahead <= at.unlent);
                 rule.charge(&name, room.waiting + room.ahead);
                 if even.is_some() {
@@ -240,7 +240,7 @@ proptest! {
         let mut now_ms = 0;
         for event in events {
             let claim = |who: u64, weight| {
-                let mut claim = standing(weight);
+                let mut claim = claim(weight);
                 claim.known = who != 3;
                 if who == 1 {
                     (claim.borrow_max, claim.lend_max) = (borrow_max, lend_max);

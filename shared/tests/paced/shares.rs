@@ -1,6 +1,6 @@
 //! How much of a window the paced rule uses, and how hungry tenants share it, on a clock that the test steps.
 
-use super::world::{Budget, Habit, light_and_hungry, one, paced, pinned, standing, used};
+use super::world::{Budget, Habit, claim, light_and_hungry, one, paced, pinned, used};
 
 #[test]
 fn light_tenants_strand_at_most_one_request_each() {
@@ -333,7 +333,7 @@ fn a_denial_says_when_the_same_request_would_be_admitted() {
     let mut denials = 0;
     while now_ms < budget.window_ms - 1 {
         let at = budget.at(rule.used_total(), now_ms);
-        let room = rule.room("hungry", &standing(1), &one(1), &at);
+        let room = rule.room("hungry", &claim(1), &one(1), &at);
         rule.charge("hungry", room.waiting);
         if room.waiting == 0 {
             denials += 1;
@@ -365,7 +365,7 @@ fn one_that_asks_again_when_it_is_told_gets_as_much_as_one_that_always_asks() {
                 budget.step(&mut rule, &habits, now_ms);
                 while now_ms >= told_ms {
                     let at = budget.at(rule.used_total(), now_ms);
-                    let room = rule.room("polite", &standing(1), &one(cost), &at);
+                    let room = rule.room("polite", &claim(1), &one(cost), &at);
                     rule.charge("polite", room.waiting);
                     asks += 1;
                     if room.waiting == 0 {

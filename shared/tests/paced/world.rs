@@ -1,6 +1,6 @@
 //! Tenants of drawn habits that share one budget by a rule, on a clock that the test steps.
 
-use weir_shared::fairness::ask::{Ask, Moment, Room, Standing};
+use weir_shared::fairness::ask::{Ask, Moment, Room, TenantClaim};
 use weir_shared::fairness::paced::Paced;
 use weir_shared::fairness::pinned::Pinned;
 use weir_shared::fairness::share::{Rule, ShareTerms};
@@ -8,7 +8,7 @@ use weir_shared::fairness::weight::Weight;
 
 /// A rule under test. The pinned one is the control.
 pub trait Sharing {
-    fn room(&mut self, name: &str, standing: &Standing, ask: &Ask, at: &Moment) -> Room;
+    fn room(&mut self, name: &str, claim: &TenantClaim, ask: &Ask, at: &Moment) -> Room;
     fn charge(&mut self, name: &str, units: u64);
     fn used(&self, name: &str) -> u64;
     fn used_total(&self) -> u64;
@@ -17,8 +17,8 @@ pub trait Sharing {
 macro_rules! sharing {
     ($rule:ty) => {
         impl Sharing for $rule {
-            fn room(&mut self, name: &str, standing: &Standing, ask: &Ask, at: &Moment) -> Room {
-                <$rule>::room(self, name, standing, ask, at)
+            fn room(&mut self, name: &str, claim: &TenantClaim, ask: &Ask, at: &Moment) -> Room {
+                <$rule>::room(self, name, claim, ask, at)
             }
             fn charge(&mut self, name: &str, units: u64) {
                 <$rule>::charge(self, name, units);
@@ -54,10 +54,10 @@ pub fn pinned() -> Pinned {
     Pinned::new(terms(Rule::Pinned))
 }
 
-pub fn standing(weight: u64) -> Standing {
-    Standing {
+pub fn claim(weight: u64) -> TenantClaim {
+    TenantClaim {
         weight: Weight::from_micros(weight * 1_000_000).unwrap(),
-        ..Standing::default()
+        ..TenantClaim::default()
     }
 }
 
@@ -152,7 +152,7 @@ impl Budget {
     /// Asks once; whether it was admitted.
     pub fn ask(&self, rule: &mut dyn Sharing, habit: &Habit, now_ms: u64) -> bool {
         let at = self.at(rule.used_total(), now_ms);
-        let room = rule.room(&habit.name, &standing(habit.weight), &one(habit.cost), &at);
+        let room = rule.room(&habit.name, &claim(habit.weight), &one(habit.cost), &at);
         assert!(room.waiting == 0 || room.waiting == habit.cost);
         assert!(room.waiting <= at.unlent, "beyond the pool");
         if room.waiting > 0 {

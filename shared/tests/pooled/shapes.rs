@@ -92,10 +92,10 @@ fn mixed_costs(seed: u64) -> Setup {
 fn nested(seed: u64) -> Setup {
     let mut setup = zipf(seed, 0.8, DEMAND);
     for (index, tenant) in setup.tenants.iter_mut().enumerate() {
-        let standing = &mut tenant.claimant.standing;
+        let claim = &mut tenant.claimant.claim;
         match index % 10 {
-            0 => standing.ceiling = Some(LIMIT / 50),
-            1..=3 => standing.above.push(Above {
+            0 => claim.ceiling = Some(LIMIT / 50),
+            1..=3 => claim.above.push(Above {
                 name: "group".to_owned(),
                 weight: Weight::try_from(3.0).unwrap(),
                 borrow_max: Some(LIMIT / 10),

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use weir_shared::decision::{Decision, Retry};
-use weir_shared::fairness::ask::{Claimant, Standing};
+use weir_shared::fairness::ask::{Claimant, TenantClaim};
 use weir_shared::fairness::local::{LocalBudget, LocalTerms};
 use weir_shared::fairness::share::{Rule, ShareTerms};
 use weir_shared::fairness::weight::Weight;
@@ -249,10 +249,10 @@ impl Sharing {
 }
 
 fn claimant(name: &str, weight: Weight) -> Claimant {
-    let everyone = Standing::default();
+    let everyone = TenantClaim::default();
     Claimant {
         name: name.to_owned(),
-        standing: Standing { weight, ..everyone },
+        claim: TenantClaim { weight, ..everyone },
     }
 }
 

@@ -11,7 +11,7 @@ use weir_shared::limiting::messages::{
 };
 use weir_shared::limiting::owner::{Account, by_rules};
 use weir_shared::limiting::room::{Bounds, Room, Size};
-use weir_shared::limiting::rows::{Kept, Put, Row, Rows};
+use weir_shared::limiting::rows::{KeyPlacement, Put, Row, Rows};
 use weir_shared::limiting::shard::Shard;
 use weir_shared::limiting::stored::{StoredHold, StoredState};
 use weir_shared::node::keys::{Effect, Event, Reply, ShardAnswer, ShardCall, ShardNode};
@@ -68,8 +68,8 @@ impl Default for Table {
 }
 
 impl Rows for Table {
-    fn place(&mut self, asked: StateKey, kept: Kept<'_>) -> StateKey {
-        let (only, account, key) = (kept.only, kept.account, asked.clone());
+    fn place(&mut self, asked: StateKey, placement: KeyPlacement<'_>) -> StateKey {
+        let (only, account, key) = (placement.only, placement.account, asked.clone());
         let place = match self.states.get(&key) {
             Some(state) => {
                 let of = self.accounts.get(&key).cloned().unwrap_or_default();
@@ -78,7 +78,7 @@ impl Rows for Table {
             }
             None => self.room.place(key, only, account),
         };
-        let place = by_rules(place, &asked, kept.rules);
+        let place = by_rules(place, &asked, placement.rules);
         // Whoever brought a key first keeps it on its account.
         let accounts = self.accounts.entry(place.clone());
         accounts.or_insert_with(|| account.clone());

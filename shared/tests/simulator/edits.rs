@@ -115,18 +115,18 @@ impl World {
         }
         let tenant = self.random.below(said.claimants.len() as u64) as usize;
         let mut claimant = Claimant::clone(&said.claimants[tenant]);
-        claimant.standing.weight = weight(self.random.one_of(&[250_000, 1_000_000, 8_000_000]));
+        claimant.claim.weight = weight(self.random.one_of(&[250_000, 1_000_000, 8_000_000]));
         let limit = self.setup.limit;
         let mut bound = || {
             let is_bound = self.random.chance(300);
             is_bound.then(|| self.random.below(limit + 1))
         };
-        (claimant.standing.borrow_max, claimant.standing.lend_max) = (bound(), bound());
+        (claimant.claim.borrow_max, claimant.claim.lend_max) = (bound(), bound());
         said.claimants[tenant] = Rc::new(claimant);
         // Whatever a policy says, it says by its revision.
         for claimant in &mut said.claimants {
             let mut restated = Claimant::clone(claimant);
-            restated.standing.claim_version = ClaimVersion {
+            restated.claim.claim_version = ClaimVersion {
                 revision,
                 since: EpochMs(0),
             };

@@ -7,7 +7,7 @@ use weir_shared::federation::holder::{Holder, Outlook};
 use weir_shared::federation::waiting::Need;
 use weir_shared::limits::{CALL_MS_MAX, DECIDE_WAIT_MS_MAX};
 use weir_shared::node::Spent;
-use weir_shared::node::lease::{Asked, Effect, Event as LeaseEvent, LeaseNode, Verdict};
+use weir_shared::node::lease::{Effect, Event as LeaseEvent, LeaseNode, Verdict, WaitingAsk};
 use weir_shared::ordered::OrderedMap;
 use weir_shared::units::{HolderId, Incarnation, Sequence, WindowLabel};
 use weir_shared::wire::exchange::{ExchangeBody, ReplyBody, Seen};
@@ -141,7 +141,7 @@ impl World {
         isolate.requests_made += 1;
         let caller = isolate.requests_made;
         isolate.requests.insert(caller, (ask, party.clone()));
-        let asked = Asked {
+        let asked = WaitingAsk {
             party,
             cost: ask.cost,
             terms: self.terms_at(region).clone(),

@@ -1,6 +1,6 @@
 //! Tenants that share a pool: their claims, their costs, and how often they ask.
 
-use weir_shared::fairness::ask::{Above, Claimant, Floor, SetAside, Standing};
+use weir_shared::fairness::ask::{Above, Claimant, Floor, SetAside, TenantClaim};
 use weir_shared::fairness::weight::Weight;
 use weir_shared::wire::exchange::{FloorsBody, RuleBody, SharingBody};
 
@@ -22,9 +22,9 @@ impl Tenant {
         Self {
             claimant: Claimant {
                 name: name.to_owned(),
-                standing: Standing {
+                claim: TenantClaim {
                     weight: weight(weight_micros),
-                    ..Standing::default()
+                    ..TenantClaim::default()
                 },
             },
             cost_max: 1,
@@ -57,8 +57,8 @@ pub(crate) fn sharing(rule: RuleBody, tenants: usize) -> SharingBody {
 
 /// What is set aside by name for tenants without a parent.
 pub(crate) fn floors(tenants: &[Tenant]) -> FloorsBody {
-    let standings = tenants.iter().map(|tenant| &tenant.claimant.standing);
-    let by_name = standings.filter(|one| one.above.is_empty() && one.floor.by_name);
+    let claims = tenants.iter().map(|tenant| &tenant.claimant.claim);
+    let by_name = claims.filter(|one| one.above.is_empty() && one.floor.by_name);
     FloorsBody {
         units: by_name.map(|one| one.floor.units).sum(),
         since: 0,
@@ -73,17 +73,17 @@ pub(crate) fn drawn(random: &mut Random, unit: u64, limit: u64) -> Vec<Tenant> {
     for index in 0..count {
         let micros = random.one_of(&[500_000, 1_000_000, 2_000_000, 4_000_000]);
         let mut tenant = Tenant::named(&format!("t{index}"), micros);
-        let standing = &mut tenant.claimant.standing;
-        standing.known = random.chance(800);
+        let claim = &mut tenant.claimant.claim;
+        claim.known = random.chance(800);
         if random.chance(300) {
-            standing.above = above(random);
+            claim.above = above(random);
         }
-        standing.borrow_max = bound(random, limit);
-        standing.lend_max = bound(random, limit);
+        claim.borrow_max = bound(random, limit);
+        claim.lend_max = bound(random, limit);
         tenant.turns = random.one_of(&[1, 1, 3, 10]);
         tenants.push(tenant);
     }
-    let weights = |tenant: &Tenant| tenant.claimant.standing.weight.micros();
+    let weights = |tenant: &Tenant| tenant.claimant.claim.weight.micros();
     let sum: u64 = tenants.iter().map(weights).sum();
     for tenant in &mut tenants {
         let share = u128::from(limit) * u128::from(weights(tenant)) / u128::from(sum.max(1));

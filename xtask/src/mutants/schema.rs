@@ -17,11 +17,11 @@ pub(super) struct Written {
     /// All mutants of one place, with what is there where none is on.
     pub(super) sites: Vec<(Range<usize>, Vec<Id>)>,
     /// What is as it was.
-    kept: Vec<Kept>,
+    kept: Vec<UnchangedText>,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct UnchangedText {
     /// Where it begins in the source, and here.
     source: usize,
     written: usize,
@@ -84,7 +84,7 @@ impl Written {
     }
 
     fn keep(&mut self, source: &str, range: Range<usize>) {
-        self.kept.push(Kept {
+        self.kept.push(UnchangedText {
             source: range.start,
             written: self.text.len(),
         });

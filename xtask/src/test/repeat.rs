@@ -87,7 +87,7 @@ pub(super) fn run(environment: &Environment, runs: &Runs, to: &mut dyn Write) ->
         }
         for turn in 1..=runs.times {
             let watch = Stopwatch::start();
-            let mut output = Kept::new(to);
+            let mut output = Tee::new(to);
             let mut bench = Workbench::of(Step::EndToEnd, &mut output)?;
             let mut run = |choice| end_to_end::run(&mut bench, environment, choice, Retries::None);
             let choices = runs.choices();
@@ -112,12 +112,12 @@ pub(super) fn run(environment: &Environment, runs: &Runs, to: &mut dyn Write) ->
 }
 
 /// Shows what is written, and keeps it.
-struct Kept<'a> {
+struct Tee<'a> {
     kept: Vec<u8>,
     to: &'a mut dyn Write,
 }
 
-impl<'a> Kept<'a> {
+impl<'a> Tee<'a> {
     fn new(to: &'a mut dyn Write) -> Self {
         Self {
             kept: Vec::new(),
@@ -126,7 +126,7 @@ impl<'a> Kept<'a> {
     }
 }
 
-impl Write for Kept<'_> {
+impl Write for Tee<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.to.write(bytes)?;
         self.kept.extend_from_slice(&bytes[..written]);

@@ -4,7 +4,7 @@ use weir_shared::algorithms::composite::StateKey;
 use weir_shared::limiting::messages::{ResetBody, SettledKeys};
 use weir_shared::limiting::owner::{Account, Owner, by_rules, overflow_key};
 use weir_shared::limiting::room::{Bounds, Room, Size};
-use weir_shared::limiting::rows::{Kept, Put, Row, Rows};
+use weir_shared::limiting::rows::{KeyPlacement, Put, Row, Rows};
 use weir_shared::limiting::stored::{StoredHold, StoredState};
 use weir_shared::limits::{
     JSON_INTEGER_MAX, OWNER_BYTES_COUNTED_MIN, OWNER_KEYS_COUNTED_MIN, PURGE_MS, RESET_KEYS_MAX,
@@ -314,18 +314,22 @@ impl<'a> KeyRows<'a> {
     }
 
     /// Where a key is kept, after what has expired was removed if need be.
-    fn placed(&mut self, key: &StateKey, kept: Kept<'_>) -> Result<StateKey, Refused> {
-        let place = self.place_now(key, kept)?;
+    fn placed(&mut self, key: &StateKey, placement: KeyPlacement<'_>) -> Result<StateKey, Refused> {
+        let place = self.place_now(key, placement)?;
         if place == *key || self.now.since(self.table.purged_at) < PURGE_MS {
             return Ok(place);
         }
         self.purge(self.now)?;
         self.found.remove(key);
-        self.place_now(key, kept)
+        self.place_now(key, placement)
     }
 
-    fn place_now(&mut self, key: &StateKey, kept: Kept<'_>) -> Result<StateKey, Refused> {
-        let Kept { only, account, .. } = kept;
+    fn place_now(
+        &mut self,
+        key: &StateKey,
+        placement: KeyPlacement<'_>,
+    ) -> Result<StateKey, Refused> {
+        let KeyPlacement { only, account, .. } = placement;
         let found = self.load(key)?;
         let (bytes, of) = (found.bytes, found.account.clone());
         if found.row == Row::Cold {
@@ -409,14 +413,15 @@ fn found(key: &StateKey, row: Option<Vec<Value>>) -> Found {
 }
 
 impl Rows for KeyRows<'_> {
-    fn place(&mut self, key: StateKey, kept: Kept<'_>) -> StateKey {
-        let place = self.placed(&key, kept);
-        let place = place.map(|place| by_rules(place, &key, kept.rules));
+    fn place(&mut self, key: StateKey, placement: KeyPlacement<'_>) -> StateKey {
+        let place = self.placed(&key, placement);
+        let place = place.map(|place| by_rules(place, &key, placement.rules));
         let place = place.unwrap_or_else(|refused| {
             console_error!("key of {}: {}", key.limit, refused.0);
             key
         });
-        self.accounts.insert(place.clone(), kept.account.clone());
+        self.accounts
+            .insert(place.clone(), placement.account.clone());
         place
     }
 

@@ -14,7 +14,7 @@ use weir_shared::policy::route::{Route, RouteTarget};
 use weir_shared::wire::route::ErrorForm;
 use worker::{Request, Response, ResponseBuilder, console_error};
 
-use super::decision::{Asked, Decider, Passed, unless_shadow};
+use super::decision::{Decider, GatewayRequest, Passed, unless_shadow};
 use super::facts::Arrived;
 use super::{Refused, reply};
 use crate::auth::admit_bearer;
@@ -165,7 +165,7 @@ impl Proxy {
         if owes(route) {
             sealed::ready()?;
         }
-        let asked = Asked {
+        let asked = GatewayRequest {
             facts,
             said: None,
             tenant,

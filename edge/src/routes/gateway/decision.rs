@@ -37,7 +37,7 @@ pub struct Decider<'a> {
 }
 
 /// A request that is decided.
-pub struct Asked<'a> {
+pub struct GatewayRequest<'a> {
     /// What is known of it.
     pub facts: &'a Facts<'a>,
     /// What the head of its body says, where it was read.
@@ -83,7 +83,11 @@ impl Decider<'_> {
     ///
     /// # Errors
     /// A denial; 400 where the request does not say what the route asks for.
-    pub async fn decide(&self, route: &Route, asked: &Asked<'_>) -> Result<Passed, Refused> {
+    pub async fn decide(
+        &self,
+        route: &Route,
+        asked: &GatewayRequest<'_>,
+    ) -> Result<Passed, Refused> {
         let (whose, address) = (asked.tenant.as_deref(), asked.address);
         let question = question(route, asked.facts, asked.said, whose, address)?;
         let tenant = asked.tenant.clone().unwrap_or_default();

@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use futures_util::StreamExt;
 use futures_util::stream::iter;
 use wasm_bindgen::{JsCast, JsValue};
-use weir_shared::gateway::fallback::{Standings, Tried, is_idempotent};
+use weir_shared::gateway::fallback::{RouteHealth, Tried, is_idempotent};
 use weir_shared::gateway::outcome::Ending;
 use weir_shared::limits::{
     FALLBACK_BODIES_BYTES_MAX, FALLBACK_BODY_BYTES_MAX, ORIGIN_TIMEOUT_MS_MIN,
@@ -37,7 +37,7 @@ pub struct Fallback {
     /// Within how many milliseconds an answer has to begin, whoever gives it: as long as the most patient of all may take.
     patience_ms: u64,
     /// The body, where it can be sent again.
-    kept: RefCell<Option<Kept>>,
+    kept: RefCell<Option<GatheredBody>>,
     /// How many bytes that were.
     bytes: Cell<Option<u64>>,
     /// Whether the request can be sent again.
@@ -82,7 +82,7 @@ impl Fallback {
     }
 
     /// Keeps what is sent, which is nothing for a request without a body.
-    pub fn keep(&self, kept: Option<Kept>) {
+    pub fn keep(&self, kept: Option<GatheredBody>) {
         self.in_hand.set(true);
         self.bytes.set(kept.as_ref().map(|kept| kept.held.0 as u64));
         self.kept.replace(kept);
@@ -106,14 +106,14 @@ impl Fallback {
 
     /// The origin to begin with.
     pub fn first(&self, desk: &Desk) -> usize {
-        self.standings(desk, |standings| standings.first(now()))
+        self.health(desk, |health| health.first(now()))
             .unwrap_or_default()
     }
 
     /// Remembers what came of a try.
     pub fn record(&self, desk: &Desk, asked: usize, ending: Ending) {
         if let Some(tried) = Tried::of(ending) {
-            self.standings(desk, |standings| standings.record(asked, tried, now()));
+            self.health(desk, |health| health.record(asked, tried, now()));
         }
     }
 
@@ -123,7 +123,7 @@ impl Fallback {
         if !self.in_hand.get() || self.left_ms() < ORIGIN_TIMEOUT_MS_MIN {
             return None;
         }
-        let next = self.standings(desk, |standings| standings.next(asked, now()))??;
+        let next = self.health(desk, |health| health.next(asked, now()))??;
         if tried == Tried::Silent {
             self.may_be_done.set(true);
         }
@@ -132,7 +132,7 @@ impl Fallback {
 
     /// The origin in the place of one that has no room for the request.
     pub fn beyond(&self, desk: &Desk, full: usize) -> Option<usize> {
-        self.standings(desk, |standings| standings.beyond(full, now()))?
+        self.health(desk, |health| health.beyond(full, now()))?
     }
 
     /// Asks for room at an origin that tells these limits.
@@ -143,7 +143,7 @@ impl Fallback {
         }
     }
 
-    fn standings<R>(&self, desk: &Desk, step: impl FnOnce(&mut Standings) -> R) -> Option<R> {
+    fn health<R>(&self, desk: &Desk, step: impl FnOnce(&mut RouteHealth) -> R) -> Option<R> {
         let revision = desk.loaded.revision;
         let stepped = with(&desk.region, |view| {
             step(view.origins.of(revision, &self.route, self.origins))
@@ -153,16 +153,16 @@ impl Fallback {
 }
 
 /// A body in the platform's memory.
-pub struct Kept {
+pub struct GatheredBody {
     bytes: Uint8Array,
-    held: Held,
+    held: BodyRoom,
 }
 
 /// Room that a body takes for as long as it is kept.
 #[derive(Default)]
-struct Held(usize);
+struct BodyRoom(usize);
 
-impl Held {
+impl BodyRoom {
     /// Room for so many bytes more, where there is some.
     fn grow(&mut self, bytes: usize) -> bool {
         let all = KEPT.get().saturating_add(bytes);
@@ -175,7 +175,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for BodyRoom {
     fn drop(&mut self) {
         KEPT.set(KEPT.get().saturating_sub(self.0));
     }
@@ -184,7 +184,7 @@ impl Drop for Held {
 /// A body that was waited for.
 pub enum Gathered {
     /// All of it.
-    Whole(Kept),
+    Whole(GatheredBody),
     /// It is too large to be kept, and goes on as it comes.
     Passing(Body),
 }
@@ -198,7 +198,7 @@ pub async fn gather((source, length): Body) -> Result<Gathered, Failure> {
         return Ok(Gathered::Passing((source, length)));
     }
     let mut stream = wasm_streams::ReadableStream::from_raw(source.unchecked_into()).into_stream();
-    let (mut chunks, mut held) = (Vec::new(), Held::default());
+    let (mut chunks, mut held) = (Vec::new(), BodyRoom::default());
     while let Some(chunk) = stream.next().await {
         let chunk: Uint8Array = chunk
             .and_then(JsCast::dyn_into)
@@ -220,5 +220,5 @@ pub async fn gather((source, length): Body) -> Result<Gathered, Failure> {
         bytes.set(&chunk, at);
         at += chunk.length();
     }
-    Ok(Gathered::Whole(Kept { bytes, held }))
+    Ok(Gathered::Whole(GatheredBody { bytes, held }))
 }

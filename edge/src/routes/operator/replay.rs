@@ -3,7 +3,7 @@
 use futures_util::future::join_all;
 use weir_shared::invalid::Invalid;
 use weir_shared::limits::REPLAY_BODY_BYTES_MAX;
-use weir_shared::replay::asked::{Asked, Over};
+use weir_shared::replay::question::{Over, ReplayQuestion};
 use weir_shared::replay::{Replay, busiest};
 use weir_shared::report::regions::Totals;
 use weir_shared::wire::replay::ReplayRequest;
@@ -24,7 +24,7 @@ use crate::isolate::request::RequestHandles;
 /// 400 naming the field, 413, 415, 503.
 pub async fn replay(request: &mut Request, handles: &RequestHandles) -> Result<Response, Failure> {
     let asked: ReplayRequest = body::json(request, REPLAY_BODY_BYTES_MAX).await?;
-    let asked = Asked::try_from(asked)?;
+    let asked = ReplayQuestion::try_from(asked)?;
     let candidate = candidate(handles, &asked.policy).map_err(of_policy)?;
     let found = in_force(handles).await?;
     let mut replay = Replay::new(&found.policy, &candidate);

@@ -6,7 +6,7 @@ use weir_core::units::EpochMs;
 
 use super::{Guard, GuardState, NAMES_PER_MS, NOBODY, first_name};
 use crate::bucket::BucketState;
-use crate::carry::{Carry, Kept};
+use crate::carry::{CarriedState, Carry};
 use crate::used::Used;
 
 impl Carry for Guard {
@@ -31,7 +31,7 @@ impl Carry for Guard {
     }
 }
 
-impl Kept for GuardState {
+impl CarriedState for GuardState {
     /// What was taken of the budget, at `now`, and slots that are held beyond that.
     fn used(&self, now: EpochMs) -> Used {
         let at = now.max(EpochMs(self.latest_ms));

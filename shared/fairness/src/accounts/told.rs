@@ -3,25 +3,25 @@
 use weir_core::ordered::sort_by;
 
 use super::Accounts;
-use crate::ask::{Moment, Standing};
+use crate::ask::{Moment, TenantClaim};
 use crate::share::ShareRow;
 use crate::weight::Weight;
 
 impl Accounts {
     /// What a tenant is guaranteed, or would be if it came.
-    pub fn guarantee(&self, name: &str, standing: &Standing, at: &Moment) -> u64 {
+    pub fn guarantee(&self, name: &str, claim: &TenantClaim, at: &Moment) -> u64 {
         let member = self.own_member(name);
         let is_counted = member.is_some() || self.carried.contains_key(name);
-        let class = self.class_or(member, standing);
+        let class = self.class_or(member, claim);
         let more = (!is_counted).then_some(class);
         let basis = self.classes.basis(more, at.limit, self.classes.rest(at));
         basis.guarantee(class)
     }
 
     /// Units that a tenant may use, whatever else is free.
-    pub fn most(&self, name: &str, standing: &Standing) -> u64 {
+    pub fn most(&self, name: &str, claim: &TenantClaim) -> u64 {
         let member = self.own_member(name);
-        let class = self.class_or(member, standing);
+        let class = self.class_or(member, claim);
         class.ceiling
     }
 

@@ -1,6 +1,6 @@
 //! When the level and the reserves of all are computed anew, and what is reserved by which rule.
 
-use super::super::ask::{Floor, Standing};
+use super::super::ask::{Floor, TenantClaim};
 use super::*;
 use crate::weight::Weight;
 
@@ -36,9 +36,9 @@ fn ask(units: u64) -> Ask {
 /// So many members that each want all of the window.
 fn hungry(members: usize) -> Paced {
     let mut paced = paced(Rule::Paced);
-    let standing = Standing::default();
+    let claim = TenantClaim::default();
     for member in 0..members {
-        let _room = paced.room(&member.to_string(), &standing, &ask(1_000), &at(WINDOW_MS));
+        let _room = paced.room(&member.to_string(), &claim, &ask(1_000), &at(WINDOW_MS));
     }
     assert_eq!(paced.hungry.len(), members);
     paced
@@ -48,9 +48,9 @@ fn hungry(members: usize) -> Paced {
 fn the_level_is_computed_at_each_ask_of_up_to_64_that_want_more_and_beyond_at_some() {
     let skipped = |members| {
         let mut paced = hungry(members);
-        let standing = Standing::default();
+        let claim = TenantClaim::default();
         let asks = (0..16).filter(|_| {
-            let _room = paced.room("0", &standing, &ask(1_000), &at(WINDOW_MS));
+            let _room = paced.room("0", &claim, &ask(1_000), &at(WINDOW_MS));
             paced.asks_since_level > 0
         });
         asks.count()
@@ -63,9 +63,9 @@ fn the_level_is_computed_at_each_ask_of_up_to_64_that_want_more_and_beyond_at_so
 #[test]
 fn by_the_pooled_rule_reserves_are_computed_64_times_a_window() {
     let mut paced = paced(Rule::Pooled);
-    let standing = Standing::default();
+    let claim = TenantClaim::default();
     let mut computed = |left_ms| {
-        let _room = paced.room("a", &standing, &ask(1), &at(left_ms));
+        let _room = paced.room("a", &claim, &ask(1), &at(left_ms));
         paced.pooled_at_ms
     };
     let part_ms = WINDOW_MS / 64;
@@ -81,9 +81,9 @@ fn by_the_pooled_rule_reserves_are_computed_64_times_a_window() {
 fn a_rule_reserves_all_what_is_expected_or_nothing() {
     let reserved = |rule| {
         let mut paced = paced(rule);
-        let standing = Standing::default();
+        let claim = TenantClaim::default();
         for name in ["light", "quiet"] {
-            let _room = paced.room(name, &standing, &ask(1), &at(WINDOW_MS));
+            let _room = paced.room(name, &claim, &ask(1), &at(WINDOW_MS));
         }
         let greedy = Ask {
             waiting: 1_000,
@@ -97,7 +97,7 @@ fn a_rule_reserves_all_what_is_expected_or_nothing() {
             unlent: 998,
             ..at(WINDOW_MS - WINDOW_MS / 64)
         };
-        paced.room("hungry", &standing, &greedy, &at).waiting
+        paced.room("hungry", &claim, &greedy, &at).waiting
     };
     let [whole, pooled, nothing] = [Rule::Paced, Rule::Pooled, Rule::Unreserved].map(reserved);
     assert!(
@@ -108,13 +108,13 @@ fn a_rule_reserves_all_what_is_expected_or_nothing() {
 
 #[test]
 fn members_of_equal_weight_each_have_their_whole_guarantee_at_once_however_it_is_rounded() {
-    let standing = Standing::default();
+    let claim = TenantClaim::default();
     for members in 2..8_u64 {
         for limit in (7..120).chain([999, 9_999_999]) {
             let mut paced = paced(Rule::Paced);
             let names: Vec<_> = (0..members).map(|member| member.to_string()).collect();
             for name in &names {
-                paced.join(name, &standing);
+                paced.join(name, &claim);
             }
             let mut unlent = limit;
             for name in &names {
@@ -124,7 +124,7 @@ fn members_of_equal_weight_each_have_their_whole_guarantee_at_once_however_it_is
                     ..at(WINDOW_MS)
                 };
                 let guarantee = limit / members;
-                let room = paced.room(name, &standing, &ask(guarantee), &at);
+                let room = paced.room(name, &claim, &ask(guarantee), &at);
                 assert_eq!(room.waiting, guarantee, "{members} of {limit}");
                 paced.charge(name, guarantee);
                 unlent -= guarantee;
@@ -138,7 +138,7 @@ fn what_is_reserved_is_rounded_up_to_whole_units_and_is_nothing_where_nobody_is_
     let reserved = |members: u64| {
         let mut paced = paced(Rule::Paced);
         for member in 0..members {
-            paced.join(&member.to_string(), &Standing::default());
+            paced.join(&member.to_string(), &TenantClaim::default());
         }
         paced.reserved(&at(WINDOW_MS))
     };
@@ -150,8 +150,8 @@ fn what_is_reserved_is_rounded_up_to_whole_units_and_is_nothing_where_nobody_is_
 #[test]
 fn by_the_pooled_rule_what_is_set_aside_is_kept_whole_for_each_that_is_there() {
     let mut paced = paced(Rule::Pooled);
-    let everyone = || Standing::default();
-    let floored = Standing {
+    let everyone = || TenantClaim::default();
+    let floored = TenantClaim {
         floor: Floor {
             units: 300,
             by_name: false,
@@ -179,9 +179,9 @@ fn by_the_pooled_rule_what_is_set_aside_is_kept_whole_for_each_that_is_there() {
 #[test]
 fn who_is_expected_to_use_no_more_than_its_reserve_is_not_looked_at_for_the_level() {
     let mut paced = paced(Rule::Unreserved);
-    let standing = Standing::default();
-    let _room = paced.room("asked", &standing, &ask(900), &at(WINDOW_MS));
-    paced.join("quiet", &standing);
+    let claim = TenantClaim::default();
+    let _room = paced.room("asked", &claim, &ask(900), &at(WINDOW_MS));
+    paced.join("quiet", &claim);
     paced.roll();
     let _reserved = paced.reserved(&at(WINDOW_MS));
     let ids = 0..paced.accounts.len();
@@ -192,13 +192,13 @@ fn who_is_expected_to_use_no_more_than_its_reserve_is_not_looked_at_for_the_leve
 #[test]
 fn what_is_only_expected_says_nothing_of_what_a_tenants_requests_cost() {
     let mut paced = paced(Rule::Paced);
-    let standing = Standing::default();
+    let claim = TenantClaim::default();
     let expects = Ask {
         expected: 5,
         ..Ask::default()
     };
     let mut smallest = |ask: &Ask| {
-        let _room = paced.room("a", &standing, ask, &at(WINDOW_MS));
+        let _room = paced.room("a", &claim, ask, &at(WINDOW_MS));
         paced.accounts.member(0).unwrap().costs.smallest()
     };
     assert_eq!(smallest(&ask(10)), 10);

@@ -29,13 +29,13 @@ fn claimant(name: &str, parent: Option<&str>) -> Claimant {
         floor: Floor::default(),
         floors: SetAside::default(),
     });
-    let standing = Standing {
+    let claim = TenantClaim {
         above: above.into_iter().collect(),
-        ..Standing::default()
+        ..TenantClaim::default()
     };
     Claimant {
         name: name.to_owned(),
-        standing,
+        claim,
     }
 }
 

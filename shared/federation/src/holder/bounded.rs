@@ -72,7 +72,7 @@ impl Bounded {
 
 #[cfg(test)]
 mod tests {
-    use weir_fairness::ask::{Above, Claimant, Floor, SetAside, Standing};
+    use weir_fairness::ask::{Above, Claimant, Floor, SetAside, TenantClaim};
     use weir_fairness::weight::Weight;
 
     use super::*;
@@ -87,13 +87,13 @@ mod tests {
             floor: Floor::default(),
             floors: SetAside::default(),
         });
-        let standing = Standing {
+        let claim = TenantClaim {
             ceiling,
             above: above.into_iter().collect(),
-            ..Standing::default()
+            ..TenantClaim::default()
         };
         let name = name.to_owned();
-        Claimant { name, standing }.into()
+        Claimant { name, claim }.into()
     }
 
     #[test]

@@ -7,7 +7,7 @@ use weir_wire::exchange::LeaseBody;
 
 use super::Holder;
 use crate::divide::{Claim, Divide, Idle, asked};
-use crate::lease_size::{Asked, lease_units};
+use crate::lease_size::{LeaseDemand, lease_units};
 use crate::tenant_balance::TenantBalance;
 
 /// Divides what a holder holds.
@@ -32,7 +32,7 @@ impl Divide for Relay<'_> {
         let asked = asked(claim.want, self.lease);
         let expects = asked.expected;
         let asked = if self.holder.pooled && !claim.party.is_bounded() {
-            Asked {
+            LeaseDemand {
                 expected: 0,
                 ..asked
             }
@@ -231,7 +231,7 @@ mod tests {
 
     fn named(ceiling: Option<u64>) -> Party {
         let mut claimant = Claimant::plain("a");
-        claimant.standing.ceiling = ceiling;
+        claimant.claim.ceiling = ceiling;
         claimant.into()
     }
 

@@ -5,7 +5,7 @@ mod telling;
 use weir_core::limits::{FIRST_REQUESTS, MEANWHILE_CONTACTS};
 use weir_core::ordered::OrderedMap;
 use weir_core::units::EpochMs;
-use weir_fairness::ask::Standing;
+use weir_fairness::ask::TenantClaim;
 use weir_wire::exchange::{FloorsBody, RuleBody, SharingBody};
 
 use super::*;
@@ -20,25 +20,25 @@ fn party(name: &str) -> Party {
     Claimant::plain(name).into()
 }
 
-fn of_standing(name: &str, standing: Standing) -> Party {
+fn of_claim(name: &str, claim: TenantClaim) -> Party {
     let name = name.to_owned();
-    Claimant { name, standing }.into()
+    Claimant { name, claim }.into()
 }
 
 fn with_ceiling(name: &str) -> Party {
-    let standing = Standing {
+    let claim = TenantClaim {
         ceiling: Some(50),
-        ..Standing::default()
+        ..TenantClaim::default()
     };
-    of_standing(name, standing)
+    of_claim(name, claim)
 }
 
 fn stranger(name: &str) -> Party {
-    let standing = Standing {
+    let claim = TenantClaim {
         known: false,
-        ..Standing::default()
+        ..TenantClaim::default()
     };
-    of_standing(name, standing)
+    of_claim(name, claim)
 }
 
 fn shared_by(rule: RuleBody) -> Terms {
@@ -282,7 +282,7 @@ fn a_need_is_denied_meanwhile_for_as_long_as_the_parents_word_that_nothing_is_le
     };
     assert!(!denies(&of(outage), 3, NOW));
     let mut newer = Claimant::plain("a");
-    newer.standing.claim_version.revision = Revision(2);
+    newer.claim.claim_version.revision = Revision(2);
     let newer = newer.into();
     assert!(!of(told(2)).denies_meanwhile(&newer, Need::one(3), NOW));
 }

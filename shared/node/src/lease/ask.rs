@@ -24,7 +24,7 @@ pub struct PoolAsk<'a> {
 
 /// The same, as it waits.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct WaitingAsk {
     /// For whom.
     pub party: Party,
     /// Units to charge; 0 looks.
@@ -51,7 +51,7 @@ pub enum HolderDecision {
     Unknown,
 }
 
-impl Asked {
+impl WaitingAsk {
     /// What is asked.
     #[must_use]
     pub fn ask(&self) -> PoolAsk<'_> {

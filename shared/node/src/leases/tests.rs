@@ -3,7 +3,7 @@
 use weir_core::limits::{CALL_MS_MAX, HOLDERS_ISOLATE_MAX, OWNER_PART, STRANGERS_MAX};
 use weir_core::units::Revision;
 use weir_decision::Reason;
-use weir_fairness::ask::{Claimant, Party, Standing};
+use weir_fairness::ask::{Claimant, Party, TenantClaim};
 use weir_limiting::owner::Owner;
 use weir_wire::exchange::{Grant, ReplyBody, Seen, VERSION, WindowBody};
 
@@ -23,8 +23,8 @@ fn terms() -> Terms {
     }
 }
 
-fn asked(cost: u64) -> Asked {
-    Asked {
+fn asked(cost: u64) -> WaitingAsk {
+    WaitingAsk {
         party: Party::Everyone,
         cost,
         terms: terms(),
@@ -171,12 +171,12 @@ fn what_changes_while_a_message_is_under_way_is_asked_for_after_its_answer_once(
 #[test]
 fn tenants_that_the_policy_does_not_name_share_a_seat_when_there_are_too_many_of_them() {
     let stranger = |name: &str| {
-        let standing = Standing {
+        let claim = TenantClaim {
             known: false,
-            ..Standing::default()
+            ..TenantClaim::default()
         };
         let name = name.to_owned();
-        Party::from(Claimant { name, standing })
+        Party::from(Claimant { name, claim })
     };
     let mut leases = leases();
     let new = stranger("new");

@@ -38,14 +38,14 @@ impl Common {
 }
 
 /// A row of a token, as far as it can be read.
-struct Kept {
+struct ReadToken {
     id: String,
     last_used: Option<u64>,
     body: Result<StoredToken, Damaged>,
 }
 
 /// Whether the audit log would take another for one of that name. That of the bootstrap token is no token's at all.
-fn is_taken(name: &str, kept: &[Kept]) -> bool {
+fn is_taken(name: &str, kept: &[ReadToken]) -> bool {
     let mut live = kept.iter().filter_map(|kept| kept.body.as_ref().ok());
     name == DEPLOYMENT || live.any(|token| token.row.name == name)
 }
@@ -283,12 +283,12 @@ impl<R: Rows> Desk<'_, R> {
         Ok(row.and_then(|row| kept(row).body.ok()))
     }
 
-    fn kept(&self) -> Result<Vec<Kept>, Failure> {
+    fn kept(&self) -> Result<Vec<ReadToken>, Failure> {
         Ok(self.rows.tokens()?.into_iter().map(kept).collect())
     }
 }
 
-fn kept(row: TokenColumns) -> Kept {
+fn kept(row: TokenColumns) -> ReadToken {
     let id = row.id.unwrap_or_default();
     let body = row.body.ok_or_else(|| Damaged::column("body"));
     let body = body.and_then(|body| read_row::<StoredToken>(&body));
@@ -300,7 +300,7 @@ fn kept(row: TokenColumns) -> Kept {
             Err(Damaged::Contradiction { what })
         }
     });
-    Kept {
+    ReadToken {
         last_used: row.last_used,
         id,
         body,

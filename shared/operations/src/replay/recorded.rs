@@ -41,7 +41,7 @@ pub fn busiest(counters: &Counters) -> Vec<String> {
 
 /// What was asked for in one minute.
 #[derive(Debug, Clone, Copy, Default)]
-struct Asked {
+struct MinuteDemand {
     calls: u64,
     units: u64,
 }
@@ -54,7 +54,7 @@ pub(super) fn recorded(
     series: &[(Option<String>, SeriesReply)],
     knows: &dyn Fn(ReplayKind, &str) -> bool,
 ) -> Result<Vec<Entry>, Invalid> {
-    let mut asked: OrderedMap<Place<'_>, Asked> = OrderedMap::new();
+    let mut asked: OrderedMap<Place<'_>, MinuteDemand> = OrderedMap::new();
     for (tenant, reply) in series {
         for (at, counters) in &reply.points {
             each(counters, tenant.is_some(), &mut |kind, name, one| {
@@ -66,7 +66,8 @@ pub(super) fn recorded(
         }
     }
     // Of all tenants, those that are told apart are counted already.
-    let named: Vec<(Place<'_>, Asked)> = asked.iter().map(|(place, one)| (*place, *one)).collect();
+    let named: Vec<(Place<'_>, MinuteDemand)> =
+        asked.iter().map(|(place, one)| (*place, *one)).collect();
     for ((at, tenant, kind, name), one) in named {
         if tenant.is_some()
             && let Some(all) = asked.get_mut(&(at, None, kind, name))
@@ -110,10 +111,10 @@ pub(super) fn recorded(
 fn each<'a>(
     counters: &'a TenantCounters,
     of_one: bool,
-    take: &mut dyn FnMut(ReplayKind, &'a str, Asked),
+    take: &mut dyn FnMut(ReplayKind, &'a str, MinuteDemand),
 ) {
     for (name, tally) in &counters.budgets {
-        let asked = Asked {
+        let asked = MinuteDemand {
             calls: sum([
                 tally.admitted_calls,
                 tally.denied_calls,
@@ -128,7 +129,7 @@ fn each<'a>(
         take(ReplayKind::Budget, name, asked);
     }
     for (name, tally) in counters.meters.iter().filter(|_| of_one) {
-        let asked = Asked {
+        let asked = MinuteDemand {
             calls: sum([
                 tally.admitted_calls,
                 tally.shed_calls,

@@ -176,7 +176,7 @@ pub fn budgets(
             .policy
             .claimant(tenant, Some(name), source.revision, source.at)
             .filter(|_| tenant_name(tenant).is_ok());
-        let weight = party.map_or(0.0, |party| party.standing.weight.as_f64());
+        let weight = party.map_or(0.0, |party| party.claim.weight.as_f64());
         let guarantee = guarantees.get(name).map_or(0, |all| all.units(tenant));
         let report = BudgetReport {
             weight: Decimal(weight),

@@ -29,20 +29,20 @@ pub fn among<'a>(
         let Some(party) = policy.claimant(tenant, Some(budget), Revision(0), at) else {
             continue;
         };
-        let standing = &party.standing;
-        let parent = |level: usize| standing.above.get(level).map(|above| above.name.clone());
-        let floor = standing.set_aside();
+        let claim = &party.claim;
+        let parent = |level: usize| claim.above.get(level).map(|above| above.name.clone());
+        let floor = claim.set_aside();
         let own = Node {
             parent: parent(0),
-            weight_micros: standing.weight.micros(),
-            known: standing.known,
+            weight_micros: claim.weight.micros(),
+            known: claim.known,
             floor: floor.units,
             floor_by_name: floor.by_name,
-            ceiling: standing.ceiling,
+            ceiling: claim.ceiling,
             floors: 0,
         };
         guarantees.add(tenant, own);
-        for (level, above) in standing.above.iter().enumerate() {
+        for (level, above) in claim.above.iter().enumerate() {
             let floor = above.floor.below(above.ceiling);
             let node = Node {
                 parent: parent(level + 1),

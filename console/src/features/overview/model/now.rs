@@ -3,7 +3,7 @@
 use weir_shared::wire::operator::budgets::BudgetsReply;
 
 use super::denials::DeniedRow;
-use super::verdict::{Standing, Verdict};
+use super::verdict::{Verdict, VerdictKind};
 use crate::live::rates::CallsPerS;
 use crate::live::state::Phase;
 
@@ -65,7 +65,7 @@ impl Now {
             false => Verdict::of(rows, read.budgets, read.regions, read.live),
         });
         let counts = match &verdict {
-            Some(verdict) => verdict.standing != Standing::Measuring,
+            Some(verdict) => verdict.kind != VerdictKind::Measuring,
             None => read.failed,
         };
         let tiles = match read.live {
@@ -99,18 +99,18 @@ mod tests {
         })
     }
 
-    fn standing(now: &Now) -> Option<Standing> {
-        now.verdict.as_ref().map(|verdict| verdict.standing)
+    fn kind(now: &Now) -> Option<VerdictKind> {
+        now.verdict.as_ref().map(|verdict| verdict.kind)
     }
 
     #[test]
     fn the_verdict_waits_for_the_rates_and_the_rates_for_the_verdict() {
         let waits = now(Some(&[]), None, Phase::Live);
-        assert_eq!(standing(&waits), Some(Standing::Measuring));
+        assert_eq!(kind(&waits), Some(VerdictKind::Measuring));
         assert_eq!(waits.tiles, Tiles::Measuring);
 
         let unread = now(None, Some(CALLS), Phase::Live);
-        assert_eq!((standing(&unread), unread.tiles), (None, Tiles::Measuring));
+        assert_eq!((kind(&unread), unread.tiles), (None, Tiles::Measuring));
 
         let before = DeniedRow {
             tenant: "a".to_owned(),
@@ -121,11 +121,11 @@ mod tests {
             claim: None,
         };
         let once = now(Some(&[before]), Some(CALLS), Phase::Live);
-        assert_eq!(standing(&once), Some(Standing::Measuring));
+        assert_eq!(kind(&once), Some(VerdictKind::Measuring));
         assert_eq!(once.tiles, Tiles::Measuring);
 
         let both = now(Some(&[]), Some(CALLS), Phase::Live);
-        assert_eq!(standing(&both), Some(Standing::Calm));
+        assert_eq!(kind(&both), Some(VerdictKind::Calm));
         assert_eq!(both.tiles.per_s(), Some(CALLS));
     }
 
@@ -133,7 +133,7 @@ mod tests {
     fn where_no_rate_is_to_come_the_verdict_stands_alone_and_nothing_is_being_measured() {
         for phase in [Phase::Reconnecting, Phase::Paused, Phase::Ended] {
             let untold = now(Some(&[]), None, phase);
-            assert_eq!(standing(&untold), Some(Standing::Calm), "{phase:?}");
+            assert_eq!(kind(&untold), Some(VerdictKind::Calm), "{phase:?}");
             assert_eq!(untold.tiles, Tiles::Untold);
         }
         let failed = Now::of(&Read {

@@ -19,7 +19,7 @@ const LEAST_PER_S: f64 = 0.05;
 
 /// How it stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum VerdictKind {
     /// It is not known yet.
     Measuring,
     /// Nothing is denied.
@@ -30,7 +30,7 @@ pub enum Standing {
     OverShare,
 }
 
-impl Standing {
+impl VerdictKind {
     /// Its name for scripted journeys and styles.
     pub fn slug(self) -> &'static str {
         match self {
@@ -133,7 +133,7 @@ impl Culprit {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Verdict {
     /// How it stands.
-    pub standing: Standing,
+    pub kind: VerdictKind,
     /// The sentence, without the names of tenants: those of [`Self::named`] follow it.
     pub headline: String,
     /// Those who are denied most, at most [`NAMED_MAX`].
@@ -150,7 +150,7 @@ impl Verdict {
     /// Before anything is known.
     pub fn measuring() -> Self {
         Self {
-            standing: Standing::Measuring,
+            kind: VerdictKind::Measuring,
             headline: "Measuring who is denied now.".to_owned(),
             named: Vec::new(),
             count: 0,
@@ -186,28 +186,28 @@ impl Verdict {
             .filter(|one| matches!(one.how, How::OverShare { .. }))
             .count();
         let others = denied.len() - over;
-        let (standing, headline, rest) = if over > 0 {
+        let (kind, headline, rest) = if over > 0 {
             let its = if over == 1 { "its" } else { "their" };
             let rest = match others {
                 0 => "Everyone else is within its guarantee.".to_owned(),
                 others => format!("{} denied for another reason.", are(others)),
             };
             (
-                Standing::OverShare,
+                VerdictKind::OverShare,
                 format!("{} over {its} share:", counted(over, "tenant")),
                 rest,
             )
         } else {
             let rest = "Nobody is over its share of a budget.".to_owned();
             (
-                Standing::Denying,
+                VerdictKind::Denying,
                 format!("{} denied:", counted(others, "tenant")),
                 rest,
             )
         };
         denied.truncate(NAMED_MAX);
         Self {
-            standing,
+            kind,
             headline,
             named: denied,
             count: if over > 0 { over } else { others },
@@ -259,7 +259,7 @@ fn calm(live: Option<CallsPerS>) -> Verdict {
         None => String::new(),
     };
     Verdict {
-        standing: Standing::Calm,
+        kind: VerdictKind::Calm,
         headline: "Nobody is denied.".to_owned(),
         named: Vec::new(),
         count: 0,
@@ -363,7 +363,7 @@ mod tests {
     #[test]
     fn who_is_over_its_share_is_named_with_what_denies_it() {
         let told = verdict(&[row("free:flood", Some(96.0), TOKENS, (120.0, 50))]);
-        assert_eq!(told.standing, Standing::OverShare);
+        assert_eq!(told.kind, VerdictKind::OverShare);
         assert_eq!(
             told.text(),
             "1 tenant over its share: free:flood, 96.0 denied/s by budget tokens. Everyone else is within its guarantee."
@@ -389,8 +389,11 @@ mod tests {
         assert_eq!(told.rest, "1 tenant is denied for another reason.");
         let alone = verdict(&[row("victim", Some(50.0), TOKENS, (4.0, 50))]);
         assert_eq!(
-            (alone.standing, alone.rest.as_str()),
-            (Standing::Denying, "Nobody is over its share of a budget.")
+            (alone.kind, alone.rest.as_str()),
+            (
+                VerdictKind::Denying,
+                "Nobody is over its share of a budget."
+            )
         );
     }
 
@@ -415,11 +418,11 @@ mod tests {
     fn a_guarantee_of_each_region_counts_in_all_of_them() {
         let asks = |per_s| verdict(&[row("a", Some(1.0), ("budget", "local"), (per_s, 50))]);
         assert_eq!(
-            asks(14.9).standing,
-            Standing::Denying,
+            asks(14.9).kind,
+            VerdictKind::Denying,
             "3 × 50 units in 10 s are 15 units/s"
         );
-        assert_eq!(asks(15.1).standing, Standing::OverShare);
+        assert_eq!(asks(15.1).kind, VerdictKind::OverShare);
     }
 
     #[test]
@@ -436,10 +439,10 @@ mod tests {
     #[test]
     fn nobody_is_accused_before_it_is_known() {
         let told = verdict(&[row("old", None, TOKENS, (0.0, 0))]);
-        assert_eq!(told.standing, Standing::Measuring);
+        assert_eq!(told.kind, VerdictKind::Measuring);
         assert_eq!(
-            verdict(&[row("old", Some(0.0), TOKENS, (0.0, 0))]).standing,
-            Standing::Calm
+            verdict(&[row("old", Some(0.0), TOKENS, (0.0, 0))]).kind,
+            VerdictKind::Calm
         );
     }
 

@@ -16,7 +16,7 @@ use crate::context::Console;
 use crate::features::budgets::view::table::BudgetTable;
 use crate::features::overview::model::denials::{ASKED, Denials, DeniedRow};
 use crate::features::overview::model::now::{Now, Read};
-use crate::features::overview::model::verdict::{Standing, Verdict};
+use crate::features::overview::model::verdict::{Verdict, VerdictKind};
 use crate::features::overview::view::costs::Costs;
 use crate::features::overview::view::denials::DeniedTenants;
 use crate::features::overview::view::flow::Flow;
@@ -81,8 +81,8 @@ fn Sections() -> impl IntoView {
     let verdict = Memo::new(move |_| now.with(|now| now.verdict.clone()));
     let tiles = Memo::new(move |_| now.with(|now| now.tiles));
     let announcer = expect_context::<Console>().announcer;
-    Effect::new(move |before: Option<Option<Standing>>| {
-        let after = verdict.with(|verdict| verdict.as_ref().map(|verdict| verdict.standing));
+    Effect::new(move |before: Option<Option<VerdictKind>>| {
+        let after = verdict.with(|verdict| verdict.as_ref().map(|verdict| verdict.kind));
         if before.is_some_and(|before| before.is_some_and(|before| Some(before) != after)) {
             announcer.say(
                 verdict.with_untracked(|verdict| {

@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use crate::address::Page;
 use crate::components::icon::IconView;
 use crate::components::tenant_link::TenantLink;
-use crate::features::overview::model::verdict::{Culprit, Standing, Verdict};
+use crate::features::overview::model::verdict::{Culprit, Verdict, VerdictKind};
 use crate::icon::Icon;
 use crate::tenant_name::TenantName;
 
@@ -32,23 +32,23 @@ pub fn VerdictView(
     };
     let icon = Memo::new(move |_| {
         verdict.with(
-            |verdict| match verdict.as_ref().map(|verdict| verdict.standing) {
-                Some(Standing::Calm) => Icon::Good,
-                Some(Standing::Denying) => Icon::Warning,
-                Some(Standing::OverShare) => Icon::Error,
-                Some(Standing::Measuring) | None => Icon::Waiting,
+            |verdict| match verdict.as_ref().map(|verdict| verdict.kind) {
+                Some(VerdictKind::Calm) => Icon::Good,
+                Some(VerdictKind::Denying) => Icon::Warning,
+                Some(VerdictKind::OverShare) => Icon::Error,
+                Some(VerdictKind::Measuring) | None => Icon::Waiting,
             },
         )
     });
-    let standing = move || {
+    let kind = move || {
         verdict.with(|verdict| {
             verdict
                 .as_ref()
-                .map_or("measuring", |verdict| verdict.standing.slug())
+                .map_or("measuring", |verdict| verdict.kind.slug())
         })
     };
     view! {
-        <section class="verdict-box" aria-label="Verdict" data-testid="verdict" data-standing=standing>
+        <section class="verdict-box" aria-label="Verdict" data-testid="verdict" data-standing=kind>
             {move || view! { <IconView icon=icon.get()/> }}
             <div>{told}</div>
         </section>

@@ -53,13 +53,13 @@ const STEPS_MAX: usize = 200;
 fn one_or_many<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Broken>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
-    enum Kept {
+    enum OneOrMany {
         Many(Vec<Broken>),
         One(Option<Broken>),
     }
-    Ok(match Kept::deserialize(from)? {
-        Kept::Many(many) => many,
-        Kept::One(one) => one.into_iter().collect(),
+    Ok(match OneOrMany::deserialize(from)? {
+        OneOrMany::Many(many) => many,
+        OneOrMany::One(one) => one.into_iter().collect(),
     })
 }
 

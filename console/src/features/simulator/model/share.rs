@@ -136,13 +136,13 @@ fn portion(row: &ReplayRow, counts_as: f64, side: Side, policy: &Policy, at: Epo
         .flatten();
     let above = claimant
         .as_ref()
-        .and_then(|claimant| claimant.standing.above.first());
+        .and_then(|claimant| claimant.claim.above.first());
     Portion {
         tenant: row.tenant.clone(),
         parent: above.map(|above| above.name.clone()),
         weight: claimant
             .as_ref()
-            .map_or(0.0, |claimant| claimant.standing.weight.as_f64()),
+            .map_or(0.0, |claimant| claimant.claim.weight.as_f64()),
         counts_as,
         guarantee: 0,
         used: units(given(tally).passed),

@@ -27,7 +27,7 @@ use crate::lazy::{fetch_part, shown_with};
 use crate::query_address::{use_ask, use_asked};
 
 /// What is asked, or why it is not; none before the policies are known.
-type Asked = Option<Result<Option<Arc<ReplayRequest>>, QuestionFault>>;
+type SimulatorQuestion = Option<Result<Option<Arc<ReplayRequest>>, QuestionFault>>;
 
 /// The policies of a simulation, or why there are none.
 type Policies = Option<Result<Arc<Against>, Flaw>>;
@@ -105,7 +105,7 @@ fn use_question(
     query: Memo<SimulatorQuery>,
     policies: Memo<Policies>,
     again: RwSignal<u64>,
-) -> Memo<Asked> {
+) -> Memo<SimulatorQuestion> {
     let console = expect_context::<Console>();
     let played = Memo::new(move |_| {
         query.with(|query| SimulatorQuery {
@@ -124,7 +124,7 @@ fn use_question(
 }
 
 /// What is answered.
-fn use_outcome(asked: Memo<Asked>) -> Fetched<Option<Arc<ReplayBody>>> {
+fn use_outcome(asked: Memo<SimulatorQuestion>) -> Fetched<Option<Arc<ReplayBody>>> {
     let ask = move || {
         let request = asked.get().and_then(Result::ok).flatten();
         async move {
@@ -140,7 +140,7 @@ fn use_outcome(asked: Memo<Asked>) -> Fetched<Option<Arc<ReplayBody>>> {
 /// The answer, while something is asked.
 #[component]
 fn Answer(
-    asked: Memo<Asked>,
+    asked: Memo<SimulatorQuestion>,
     outcome: Fetched<Option<Arc<ReplayBody>>>,
     against: Signal<Option<Arc<Against>>>,
     query: Memo<SimulatorQuery>,

@@ -1,6 +1,6 @@
 //! Why a budget denied a tenant: the arithmetic of its share of one recorded window.
 
-use weir_shared::fairness::ask::Standing;
+use weir_shared::fairness::ask::TenantClaim;
 use weir_shared::name::tenant_name;
 use weir_shared::policy::Policy;
 use weir_shared::policy::ideal::ideal;
@@ -72,7 +72,7 @@ pub struct Arithmetic {
 pub fn arithmetic(
     record: &WindowRecord,
     tenant: &str,
-    claim: Option<&Standing>,
+    claim: Option<&TenantClaim>,
 ) -> Option<Arithmetic> {
     let own = record.tenants.iter().find(|one| one.tenant == tenant)?;
     // What those below another have is that one's.
@@ -161,7 +161,7 @@ pub fn explain(
 ) -> Option<Explanation> {
     let now = EpochMs(now_ms);
     let claimant = policy.claimant(tenant, Some(&record.budget), Revision(0), now);
-    let claim = claimant.as_ref().map(|claimant| &claimant.standing);
+    let claim = claimant.as_ref().map(|claimant| &claimant.claim);
     let figures = arithmetic(record, tenant, claim)?;
     let budget = policy.budgets.get(&record.budget);
     let rule = budget.and_then(|budget| budget.rule());

@@ -63,9 +63,9 @@ fn what_held_the_tenant_back_is_found() {
         ([100, 200, 100], [5, 0, 0], Some(0), Binding::BorrowMax),
         ([90, 200, 100], [50, 0, 0], None, Binding::Request),
     ] {
-        let claim = Standing {
+        let claim = TenantClaim {
             borrow_max,
-            ..weir_shared::fairness::ask::Standing::default()
+            ..weir_shared::fairness::ask::TenantClaim::default()
         };
         let figures = arithmetic(&record(served, denied), "a", Some(&claim)).unwrap();
         assert_eq!(
@@ -245,7 +245,7 @@ fn a_tenant_above_it_is_none_of_the_others() {
         tenant.entitlement = units;
     }
     record.admitted.0 = 350;
-    let of = |record: &WindowRecord, claim: Option<&Standing>| {
+    let of = |record: &WindowRecord, claim: Option<&TenantClaim>| {
         let figures = arithmetic(record, "a", claim).unwrap();
         (figures.kept, figures.weights)
     };
@@ -264,7 +264,7 @@ fn a_tenant_above_it_is_none_of_the_others() {
     .unwrap();
     let policy = Policy::try_from(&document).unwrap();
     let claimant = policy.claimant("a", None, Revision(0), EpochMs(0)).unwrap();
-    assert_eq!(of(&record, Some(&claimant.standing)).0, 300);
+    assert_eq!(of(&record, Some(&claimant.claim)).0, 300);
 }
 
 /// Below `c`, which has a weight of 4 beside 1 and 2, the weights 3 and 1 divide its 400 of 700 units.

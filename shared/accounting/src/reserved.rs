@@ -40,7 +40,7 @@ pub(super) fn reserve(
 ) {
     let counters = reservations.entry(minute_of(until)).or_default();
     let entry = entry(counters, decided.tenant, decided.known, strangers_max);
-    if let Some(reserved) = held_of(entry, decided.charged).map(|held| held.reserved) {
+    if let Some(reserved) = reserved_of(entry, decided.charged).map(|held| held.reserved) {
         *reserved += decided.units;
     }
 }
@@ -49,7 +49,7 @@ pub(super) fn reserve(
 pub fn settle(reservations: &mut Reservations, settled: &Settled<'_>, strangers_max: usize) {
     let counters = reservations.entry(minute_of(settled.until)).or_default();
     let entry = entry(counters, settled.tenant, settled.known, strangers_max);
-    if let Some(held) = held_of(entry, settled.charged) {
+    if let Some(held) = reserved_of(entry, settled.charged) {
         *held.released += settled.reserved;
         *held.used += settled.used;
     }
@@ -71,13 +71,13 @@ pub(super) fn merge_reservations(
 }
 
 /// What counters have of reservations of one name.
-pub(super) struct Held<'a> {
+pub(super) struct ReservedCounts<'a> {
     pub(super) reserved: &'a mut Count,
     pub(super) released: &'a mut Count,
     pub(super) used: &'a mut Count,
 }
 
-impl<'a> From<&'a mut Tally> for Held<'a> {
+impl<'a> From<&'a mut Tally> for ReservedCounts<'a> {
     fn from(tally: &'a mut Tally) -> Self {
         Self {
             reserved: &mut tally.reserved_units,
@@ -87,7 +87,7 @@ impl<'a> From<&'a mut Tally> for Held<'a> {
     }
 }
 
-impl<'a> From<&'a mut MeterTally> for Held<'a> {
+impl<'a> From<&'a mut MeterTally> for ReservedCounts<'a> {
     fn from(tally: &'a mut MeterTally) -> Self {
         Self {
             reserved: &mut tally.reserved_units,
@@ -98,7 +98,10 @@ impl<'a> From<&'a mut MeterTally> for Held<'a> {
 }
 
 /// Guards and overload resources have nothing to settle.
-pub(super) fn held_of<'a>(entry: &'a mut TenantCounters, charged: Charged<'_>) -> Option<Held<'a>> {
+pub(super) fn reserved_of<'a>(
+    entry: &'a mut TenantCounters,
+    charged: Charged<'_>,
+) -> Option<ReservedCounts<'a>> {
     Some(match charged {
         Charged::Budget(name) => slot(&mut entry.budgets, name).into(),
         Charged::Limit(name) => slot(&mut entry.limits, name).into(),
@@ -108,9 +111,9 @@ pub(super) fn held_of<'a>(entry: &'a mut TenantCounters, charged: Charged<'_>) -
 }
 
 /// Each name of which units can be reserved.
-pub(super) fn each_held(
+pub(super) fn each_reserved(
     counters: &mut TenantCounters,
-    mut each: impl FnMut(Charged<'_>, Held<'_>),
+    mut each: impl FnMut(Charged<'_>, ReservedCounts<'_>),
 ) {
     for (name, tally) in counters.budgets.iter_mut() {
         each(Charged::Budget(name), tally.into());
@@ -124,7 +127,10 @@ pub(super) fn each_held(
 }
 
 /// Keeps the names of which units are reserved.
-pub(super) fn keep_held(counters: &mut TenantCounters, keep: impl Fn(Held<'_>) -> bool) {
+pub(super) fn keep_reserved(
+    counters: &mut TenantCounters,
+    keep: impl Fn(ReservedCounts<'_>) -> bool,
+) {
     counters.budgets.retain(|_, tally| keep(tally.into()));
     counters.limits.retain(|_, tally| keep(tally.into()));
     counters.meters.retain(|_, tally| keep(tally.into()));

@@ -10,14 +10,14 @@ use super::scale::rescaled_up;
 const STEPS_MAX: usize = 16;
 
 /// Bytes of it as JSON, at most: `[U,N],` for each step, with numbers of 20 digits, and a name.
-pub(super) const HELD_BYTES_MAX: u64 = 16 * 44 + 20;
+pub(super) const CARRIED_UNITS_BYTES_MAX: u64 = 16 * 44 + 20;
 
 /// `(until, units)`, by time: the units count before `until`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(super) struct Held(Vec<(EpochMs, u64)>);
+pub(super) struct CarriedUnits(Vec<(EpochMs, u64)>);
 
-impl Held {
+impl CarriedUnits {
     /// Of units that each count until their time.
     pub fn new(units: impl IntoIterator<Item = (EpochMs, u64)>) -> Self {
         let units = units.into_iter().filter(|(_, units)| *units > 0);

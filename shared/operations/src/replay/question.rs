@@ -9,7 +9,7 @@ use weir_wire::series::SeriesBody;
 
 /// A candidate, and what is played against it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Asked {
+pub struct ReplayQuestion {
     /// The candidate, not looked at yet.
     pub policy: PolicyDocument,
     /// What is played.
@@ -25,13 +25,13 @@ pub enum Over {
     Recorded(SeriesBody),
 }
 
-impl TryFrom<ReplayRequest> for Asked {
+impl TryFrom<ReplayRequest> for ReplayQuestion {
     type Error = Invalid;
 
     /// ```
-    /// use weir_operations::replay::asked::{Asked, Over};
+    /// use weir_operations::replay::question::{ReplayQuestion, Over};
     /// use weir_wire::replay::ReplayRequest;
-    /// let asked = |text: &str| Asked::try_from(serde_json::from_str::<ReplayRequest>(text).unwrap());
+    /// let asked = |text: &str| ReplayQuestion::try_from(serde_json::from_str::<ReplayRequest>(text).unwrap());
     /// let Over::Recorded(series) = asked(r#"{ "policy": { "regions": ["weur"] }, "from": 61000, "to": 120001 }"#).unwrap().over
     ///     else { panic!() };
     /// assert_eq!((series.from.0, series.to.0, series.step_ms), (60_000, 180_000, 60_000));
