@@ -36,7 +36,7 @@ impl Frame {
             id: unique_id(name),
             name,
             label,
-            hint,
+            hint: hint.filter(|hint| !hint.is_empty()),
             error: error.unwrap_or_else(|| Signal::stored(None)),
         }
     }

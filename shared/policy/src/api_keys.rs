@@ -62,7 +62,11 @@ impl ApiKeys {
     }
 }
 
-fn hash(text: &str) -> Result<[u8; 32], Fault> {
+/// The bytes of a hash in hexadecimal, in either case.
+///
+/// # Errors
+/// A character that is no digit, or another number of digits than 64.
+pub fn hash(text: &str) -> Result<[u8; 32], Fault> {
     let digits = text.as_bytes();
     if let Some(got) = text.chars().find(|c| !c.is_ascii_hexdigit()) {
         let allowed = "the hexadecimal digits of a SHA-256";

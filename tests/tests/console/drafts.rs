@@ -3,6 +3,7 @@
 
 use serde_json::{Value, json};
 use weir_tests::browser::{Browser, Key, test_id_selector};
+use weir_tests::fixtures::KEY_OF_ACME;
 use weir_tests::workerd::TOKEN;
 
 use crate::console::site::{Site, everything};
@@ -91,6 +92,69 @@ async fn what_was_changed_is_taken_back_and_what_is_not_served_is_not_offered() 
     browser.press_id("undo").await.unwrap();
     becomes(&browser, "field-scope", "global").await;
     assert_no_errors(&browser, &[]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_an_api_key_that_is_typed_the_draft_keeps_the_hash_alone() {
+    let site = Site::start(&everything()).await;
+    let browser = Browser::start().await.expect("the browser starts");
+    log_in(&browser, &site.origin(), TOKEN).await;
+    let address = "/policy?section=routes";
+    visit(&browser, &site.origin(), address, "policy").await;
+    let fill = async |field: &str, text: &str| {
+        browser.fill(&test_id_selector(field), text).await.unwrap();
+    };
+    fill("field-new-key", "key-of-acme").await;
+    fill("field-new-key-tenant", "pro:acme").await;
+    browser.press_id("add-key").await.unwrap();
+    becomes(&browser, "field-key-tenant", "pro:acme").await;
+    assert_eq!(value(&browser, "field-new-key").await, "");
+    let kept = eventually("the draft is kept", async || {
+        let script = "return sessionStorage.getItem('weir.policy-draft')";
+        let kept = browser.evaluate(script, vec![]).await.ok()?;
+        kept.as_str()
+            .filter(|kept| kept.contains(KEY_OF_ACME))
+            .map(str::to_owned)
+    })
+    .await;
+    assert!(!kept.contains("key-of-acme"), "{kept}");
+    let page = browser
+        .evaluate("return document.body.innerHTML", vec![])
+        .await;
+    assert!(!page.unwrap().to_string().contains("key-of-acme"));
+    // The same by its hash is there already.
+    browser
+        .choose(&test_id_selector("field-new-key-given"), "hash")
+        .await
+        .unwrap();
+    fill("field-new-key", KEY_OF_ACME).await;
+    let told = browser.text(&test_id_selector("error-new-key")).await;
+    assert_eq!(told.unwrap(), "there is this key already");
+    fill("field-new-key", "").await;
+    save(&browser).await;
+    let saved: Value = site
+        .client
+        .get("/operator/v1/policy")
+        .await
+        .unwrap()
+        .ok()
+        .unwrap();
+    assert_eq!(saved["api_keys"], json!({ KEY_OF_ACME: "pro:acme" }));
+    // A key that is removed stays in sight until that is saved.
+    browser.press_id("remove-key").await.unwrap();
+    browser.press_id("restore-key").await.unwrap();
+    becomes(&browser, "field-key-tenant", "pro:acme").await;
+    browser.wait_gone(&test_id_selector("draft")).await.unwrap();
+    fill("field-key-tenant", "").await;
+    let told = browser.text(&test_id_selector("error-key-tenant")).await;
+    assert_eq!(told.unwrap(), "is required");
+    assert_no_errors(&browser, &[]).await;
+}
+
+async fn save(browser: &Browser) {
+    browser.press_id("preview").await.unwrap();
+    browser.press_id("save").await.unwrap();
+    browser.find_id("toast").await.expect("a save is told");
 }
 
 #[tokio::test(flavor = "multi_thread")]

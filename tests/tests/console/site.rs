@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use weir_shared::wire::access::{TokenReply, TokenRequest};
 use weir_shared::wire::operator::Role;
 use weir_tests::client::Client;
-use weir_tests::fixtures::{BUDGET, LIMIT, gcra};
+use weir_tests::fixtures::{BUDGET, KEY_OF_ACME, LIMIT, gcra};
 use weir_tests::witness::Witness;
 use weir_tests::workerd::{REGIONS, Setup, TOKEN, Workerd};
 
@@ -133,6 +133,22 @@ pub(crate) fn everything() -> Value {
         "guards": { "queries": { "concurrency": 4, "per_minute": 120, "lease_ms": 30_000 } },
         "overload": { "origin": {} }
     })
+}
+
+/// The same with what the gateway and Envoy ask: a route with checks, an origin for all else, a descriptor, a key.
+pub(crate) fn with_routes(mut document: Value) -> Value {
+    document["routes"] = json!([{
+        "name": "chat", "path": "/llm/*", "tenant": { "header": "x-tenant" },
+        "checks": [{ "budget": BUDGET, "cost": 1 }, { "limit": LIMIT, "key": { "fixed": "all" } }],
+        "origin": { "url": "https://models.example.com" }
+    }]);
+    document["unrouted"] = json!({ "forward": { "url": "https://www.example.com" } });
+    document["descriptors"] = json!({ "edge": [
+        { "entries": [{ "key": "path", "value": "/big" }, { "key": "tenant" }], "tenant_from": "tenant", "budget": BUDGET, "cost": 5 },
+        { "entries": [{ "key": "tenant" }], "tenant_from": "tenant", "budget": BUDGET }
+    ] });
+    document["api_keys"] = json!({ KEY_OF_ACME: "enterprise:acme" });
+    document
 }
 
 /// Who is one of many.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use weir_shared::ordered::OrderedSet;
 use weir_shared::wire::role::Role;
 use weir_tests::browser::{Browser, test_id_selector};
-use weir_tests::fixtures::{BUDGET, LIMIT};
+use weir_tests::fixtures::{BUDGET, KEY_OF_ACME, LIMIT};
 use weir_tests::workerd::TOKEN;
 
 use self::field::{Field, Hand, controls, draft};
@@ -77,9 +77,12 @@ const OTHER_FORMS: [Form; 9] = [
 ];
 
 /// Fields that are no part of the draft.
-const NOT_DRAFTED: [&str; 7] = [
+const NOT_DRAFTED: [&str; 10] = [
     "field-new-name",
     "field-new-domain",
+    "field-new-key-given",
+    "field-new-key",
+    "field-new-key-tenant",
     // What they choose is the field below them.
     "field-check-rule",
     "field-check-key",
@@ -97,6 +100,7 @@ fn policy() -> Value {
         "name": "chat", "path": "/llm/*", "tenant": { "header": "x-tenant" },
         "checks": [{ "budget": "tokens", "cost": 1 }], "origin": { "url": "https://models.example.com" }
     }]);
+    document["api_keys"] = json!({ KEY_OF_ACME: "pro:hooli" });
     document["overload"]["failing"] = json!({ "steering": "blue", "final": "mean" });
     document["limits"]["fixed"] = json!({
         "algorithm": "quota", "limit": 5, "cadence": "fixed", "period_ms": 60_000, "scope": "region"

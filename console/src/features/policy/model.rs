@@ -1,5 +1,6 @@
 //! The policy as it is edited: a draft with its faults, its forms, what it would change, and what it would meet.
 
+pub mod api_keys;
 pub mod checks;
 pub mod descriptors;
 pub mod dimensions;

@@ -1,5 +1,6 @@
 //! The parts of the policy page.
 
+pub mod api_keys;
 pub mod bar;
 pub mod conflict;
 pub mod descriptors;

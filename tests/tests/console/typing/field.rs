@@ -3,6 +3,7 @@
 
 use serde_json::{Value, json};
 use weir_tests::browser::{Browser, Key};
+use weir_tests::fixtures::KEY_OF_ACME;
 
 use crate::console::eventually;
 
@@ -277,6 +278,7 @@ impl Field {
             name @ ("default_tier" | "trusted_proxies" | "allow_private_origins" | "unrouted") => {
                 format!("/{name}")
             }
+            "key-tenant" => format!("/api_keys/{KEY_OF_ACME}"),
             name @ ("url" | "strip_prefix" | "timeout_ms") => {
                 format!("/unrouted/forward/{name}")
             }

@@ -49,9 +49,17 @@ pub struct Entry {
 
 /// The entries of a section, those that the draft takes out included.
 pub fn entries(draft: &PolicyDraft, section: Section) -> Vec<Entry> {
-    let Some(at) = section.entries() else {
-        return Vec::new();
+    let all = section.entries().map(|at| fates(draft, at));
+    let entry = |(name, body, fate): (&String, &Value, Fate)| Entry {
+        name: name.clone(),
+        summary: summary(section, body),
+        fate,
     };
+    all.into_iter().flatten().map(entry).collect()
+}
+
+/// The entries of the object at a pointer by name, those that the draft takes out as they were, with what it does to each.
+pub fn fates<'a>(draft: &'a PolicyDraft, at: &str) -> Vec<(&'a String, &'a Value, Fate)> {
     let (now, base) = (
         draft.at(at).and_then(Value::as_object),
         draft.base_at(at).and_then(Value::as_object),
@@ -64,7 +72,7 @@ pub fn entries(draft: &PolicyDraft, section: Section) -> Vec<Entry> {
         .collect();
     sort_by(&mut names, Ord::cmp);
     names.dedup();
-    let entry = |name: &String| {
+    let entry = |name: &'a String| {
         let [now, base] = objects.map(|object| object.and_then(|object| object.get(name)));
         let fate = match (now, base) {
             (Some(_), None) => Fate::Added,
@@ -72,13 +80,9 @@ pub fn entries(draft: &PolicyDraft, section: Section) -> Vec<Entry> {
             (Some(now), Some(base)) if now == base => Fate::Kept,
             (Some(_), Some(_)) => Fate::Changed,
         };
-        Entry {
-            name: name.clone(),
-            summary: summary(section, now.or(base).unwrap_or(&Value::Null)),
-            fate,
-        }
+        now.or(base).map(|body| (name, body, fate))
     };
-    names.into_iter().map(entry).collect()
+    names.into_iter().filter_map(entry).collect()
 }
 
 /// The scope of what says none.

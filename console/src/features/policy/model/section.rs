@@ -165,11 +165,6 @@ impl Section {
     /// The parts of the document that the section edits as JSON.
     pub fn json(self) -> &'static [JsonPart] {
         match self {
-            Self::Routes => &[JsonPart {
-                pointer: "/api_keys",
-                label: "API keys",
-                hint: "Tenants by the SHA-256 of their key, in hexadecimal.",
-            }],
             Self::Document => &[JsonPart {
                 pointer: "",
                 label: "Policy document",

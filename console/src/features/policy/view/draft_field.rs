@@ -22,9 +22,12 @@ pub fn DraftField(
     field: Field,
     /// The object that it is a field of.
     parent: String,
+    /// Where its value stands, if not at its name.
+    #[prop(optional)]
+    at: Option<String>,
 ) -> impl IntoView {
     let editor = expect_context::<Editor>();
-    let pointer = format!("{parent}/{}", field.name);
+    let pointer = at.unwrap_or_else(|| format!("{parent}/{}", field.name));
     let undone = pointer.clone();
     // Of an entry that the draft adds there is nothing to go back to, nor of a field that decides which form this is and that
     // was not there.

@@ -2,6 +2,7 @@
 
 use leptos::prelude::*;
 
+use super::api_keys::ApiKeys;
 use super::descriptors::Descriptors;
 use super::draft_field::DraftField;
 use super::editor::Editor;
@@ -55,7 +56,9 @@ pub fn SectionView(
     let own = match section {
         Section::Tenants => view! { <TenantTree/> }.into_any(),
         Section::Tiers => view! { <TierRules/> }.into_any(),
-        Section::Routes => view! { <Routes open=name/><Unrouted/><Descriptors/> }.into_any(),
+        Section::Routes => {
+            view! { <Routes open=name/><Unrouted/><Descriptors/><ApiKeys/> }.into_any()
+        }
         Section::Reset => view! { <ResetSection/> }.into_any(),
         _ => ().into_any(),
     };
