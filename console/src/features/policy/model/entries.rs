@@ -138,7 +138,7 @@ fn resource(entry: &Value) -> String {
     let levels = match entry.get("clients").filter(|value| !value.is_null()) {
         Some(_) => format!("for {} clients", figure_or("clients", "")),
         None => format!(
-            "{} levels of {} cells",
+            "{} levels of {} buckets",
             figure_or("levels", "3"),
             figure_or("buckets", "1,000")
         ),
@@ -339,7 +339,7 @@ mod tests {
             (
                 Section::Overload,
                 json!({}),
-                "fair rate · 3 levels of 1,000 cells",
+                "fair rate · 3 levels of 1,000 buckets",
             ),
             (
                 Section::Overload,

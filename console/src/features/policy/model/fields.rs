@@ -68,6 +68,11 @@ pub(super) const fn field(
     }
 }
 
+/// The same field at another place.
+pub(super) const fn named(name: &'static str, field: Field) -> Field {
+    Field { name, ..field }
+}
+
 pub(super) const SCOPE: Field = field(
     "scope",
     "Scope",

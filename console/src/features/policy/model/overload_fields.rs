@@ -9,71 +9,77 @@ const STEERING: Field = field(
     "Steering",
     Kind::Choice(&[
         ("", "fair rate (by default)"),
-        ("fair_rate", "fair rate: clients share what keeps it busy"),
-        ("blue", "BLUE: probabilities that follow failures"),
+        (
+            "fair_rate",
+            "fair rate: each client gets its share of what the resource serves",
+        ),
+        (
+            "blue",
+            "BLUE: each client is denied with a probability that rises with its failures",
+        ),
     ]),
-    "The rule that denies clients while the resource fails.",
+    "How clients are denied while requests to the resource fail.",
 );
 const SHAPE: [Field; 3] = [
     field(
         "buckets",
         "Buckets",
-        Kind::Whole("cells"),
-        "Cells of each level; 1,000 by default.",
+        Kind::Whole("per level"),
+        "1,000 by default. With more, fewer clients share a bucket by chance.",
     ),
     field(
         "levels",
         "Levels",
         Kind::Whole("levels"),
-        "Levels of the sketch in which clients are counted; 3 by default. Leave it empty where clients are given.",
+        "Each client has one bucket in every level; 3 by default. Set either levels or expected clients.",
     ),
     field(
         "clients",
-        "Clients",
+        "Expected clients",
         Kind::Whole("clients"),
-        "How many clients are expected: the levels are computed from it. Leave it empty where levels are given.",
+        "Levels are computed for this many clients. Set either expected clients or levels.",
     ),
 ];
 const ROTATION: Field = field(
     "rotate_ms",
-    "Rotation",
+    "Rotation period",
     Kind::Duration,
-    "How often clients move to other buckets; 5 min by default.",
+    "How often clients move to other buckets: 10 s to 1 h; 5 min by default.",
 );
 const SLOTS: Field = field(
     "slots",
     "Slots",
     Kind::Whole("requests"),
-    "Requests of routes at a time from each isolate; unlimited when empty.",
+    "Concurrent requests to the resource through routes, per isolate; unlimited when empty.",
 );
 const BLUE: [Field; 4] = [
     field(
         "final",
-        "Of the levels counts",
+        "Combine levels by",
         Kind::Choice(&[
-            ("", "the least (by default)"),
-            ("min", "the least"),
-            ("mean", "the mean"),
+            ("", "minimum (by default)"),
+            ("min", "minimum"),
+            ("mean", "mean"),
         ]),
-        "How the probabilities of a client's cells become one.",
+        "Each level gives a client a denial probability. The minimum or the mean of them applies.",
     ),
     field(
         "increase",
         "Increase",
-        Kind::Number("a failure"),
-        "By how much a failure raises a probability; 0.04 by default.",
+        Kind::Number("per failure"),
+        "Added to the denial probability by each failure: above 0, at most 1; 0.04 by default.",
     ),
     field(
         "decrease",
         "Decrease",
-        Kind::Number("a success"),
-        "By how much a success lowers it; 0.00004 by default.",
+        Kind::Number("per success"),
+        "Taken off the denial probability by each success: less than the increase; 0.00004 by default.",
     ),
     field(
         "decay_per_s",
         "Decay",
-        Kind::Number("per s"),
-        "At what rate it falls by itself; 0.01 by default.",
+        Kind::Number("per second"),
+        "How fast a denial probability falls over time: 0 to 100; 0.01 by default, which halves it in 69 s.",
     ),
 ];
 

@@ -7,7 +7,8 @@ use super::checks::CheckLine;
 use super::descriptors;
 use super::draft::PolicyDraft;
 use super::entries::Fate;
-use super::fields::{Field, Kind, SHADOW, field};
+use super::fields::{Field, Kind, SHADOW, field, named};
+use super::unrouted::{ORIGIN, STRIP_PREFIX, TIMEOUT};
 
 /// Where they stand in the document.
 pub const ROUTES: &str = "/routes";
@@ -185,24 +186,9 @@ pub const FIELDS: [Field; 17] = [
         Kind::Names,
         "Such as gpt-4o*, by the model in the body; all when empty.",
     ),
-    field(
-        "origin/url",
-        "Origin",
-        Kind::Text,
-        "Where admitted requests go, such as https://models.example.com.",
-    ),
-    field(
-        "origin/strip_prefix",
-        "Strip",
-        Kind::Text,
-        "The beginning of the path that the origin does not get, such as /llm.",
-    ),
-    field(
-        "origin/timeout_ms",
-        "Wait for the origin",
-        Kind::Duration,
-        "For how long an answer is waited for.",
-    ),
+    named("origin/url", ORIGIN),
+    named("origin/strip_prefix", STRIP_PREFIX),
+    named("origin/timeout_ms", TIMEOUT),
     field(
         "tenant/header",
         "Tenant by header",

@@ -16,27 +16,32 @@ pub const CHOICES: [(&str, &str); 2] = [
     ("forward", "forwarded, and charged to nobody"),
 ];
 
+/// Where requests go.
+pub const ORIGIN: Field = field(
+    "url",
+    "Origin",
+    Kind::Text,
+    "Where requests go, such as https://models.example.com.",
+);
+
+/// What is taken off a path.
+pub const STRIP_PREFIX: Field = field(
+    "strip_prefix",
+    "Strip prefix",
+    Kind::Text,
+    "Removed from the start of the path before the request goes to the origin, such as /llm.",
+);
+
+/// How long an origin may take.
+pub const TIMEOUT: Field = field(
+    "timeout_ms",
+    "Timeout",
+    Kind::Duration,
+    "How long the origin may take to begin its answer; 30 s by default.",
+);
+
 /// The fields of the origin.
-pub const FIELDS: [Field; 3] = [
-    field(
-        "url",
-        "Origin for unrouted requests",
-        Kind::Text,
-        "Where they go, such as https://www.example.com.",
-    ),
-    field(
-        "strip_prefix",
-        "Strip this prefix",
-        Kind::Text,
-        "The beginning of the path that the origin does not get.",
-    ),
-    field(
-        "timeout_ms",
-        "Timeout",
-        Kind::Duration,
-        "For how long an answer is waited for.",
-    ),
-];
+pub const FIELDS: [Field; 3] = [ORIGIN, STRIP_PREFIX, TIMEOUT];
 
 /// Which of the choices a document says.
 pub fn chosen(value: Option<&Value>) -> &'static str {
