@@ -1,6 +1,9 @@
 //! A window as vessels side by side: a tenant's vessel is as wide as its weight and filled with what it was served, so
-//! that areas are units. Sharing fairly fills all who want more to one level.
+//! that areas are units. Sharing fairly fills all who want more to one level. Tenants below another are drawn within it.
 
+mod tree;
+
+use self::tree::{in_tree, vessels};
 use weir_shared::ordered::sort_by;
 use weir_shared::wire::windows::{WindowRecord, WindowTenant};
 
@@ -37,10 +40,12 @@ pub struct Portion {
     pub used: u64,
     /// What it was served beyond its guarantee.
     pub borrowed: u64,
-    /// What is left of its guarantee.
+    /// What is left of its guarantee; where tenants stand below it, what those have left.
     pub reserved: u64,
     /// What it was denied.
     pub denied: u64,
+    /// How many of those told of stand above it.
+    pub depth: usize,
 }
 
 impl Portion {
@@ -57,6 +62,7 @@ impl Portion {
             borrowed: units(tenant.borrowed.0),
             reserved: tenant.entitlement.saturating_sub(used),
             denied: units(tenant.denied.0),
+            depth: 0,
         }
     }
 }
@@ -70,20 +76,27 @@ pub struct Vessel {
     pub left: f64,
     /// Its width.
     pub width: f64,
+    /// From where it is filled: within another one above what that tenant used itself.
+    pub base: f64,
     /// How high it is filled within the guarantee.
     pub kept: f64,
     /// How high it is filled.
     pub filled: f64,
-    /// How high the guarantee reaches.
+    /// How high the guarantee reaches; no higher than it is filled where others are drawn within, which have the rest.
     pub guaranteed: f64,
+    /// From where what was denied is drawn.
+    pub full: f64,
     /// How high what was denied would have filled it, as far as the drawing reaches.
     pub wanted: f64,
+    /// How many vessels are within it, one in the other.
+    pub line: usize,
 }
 
 /// A window as it is drawn.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct WaterFill {
-    /// The vessels, the heaviest first and then by name, so that they keep their places while they fill.
+    /// The vessels, the heaviest first and then by name, so that they keep their places while they fill; behind each those
+    /// within it.
     pub vessels: Vec<Vessel>,
     /// Everyone told of, in the order of the vessels; those without a vessel behind.
     pub portions: Vec<Portion>,
@@ -130,20 +143,22 @@ impl WaterFill {
         let weights = weights.unwrap_or_else(|| sum_of_weights(&everyone));
         let fair = (weights > 0.0).then(|| units as f64 / weights);
         let level = level(units, &everyone, weights);
-        let highest = named
-            .iter()
-            .filter(|portion| portion.counts_as > 0.0)
-            .map(|portion| {
-                let room = if portion.denied > 0 { DENIED_ROOM } else { 1.0 };
-                portion.used as f64 / portion.counts_as * room
-            });
+        let drawn = vessels(&in_tree(named.clone()));
+        let highest = drawn.iter().map(|vessel| {
+            let room = if vessel.portion.denied > 0 {
+                DENIED_ROOM
+            } else {
+                1.0
+            };
+            vessel.filled * room
+        });
         let marks = fair.into_iter().chain(level);
         let top = highest.chain(marks).fold(0.0, f64::max) * HEADROOM;
-        let vessels = vessels(&named, top);
+        let vessels = drawn.into_iter().map(|vessel| vessel.within(top)).collect();
         named.append(&mut together);
         Self {
             vessels,
-            portions: named,
+            portions: in_tree(named),
             tenants_seen,
             top,
             fair,
@@ -206,7 +221,10 @@ impl WaterFill {
                 per_weight(fair)
             ));
         }
-        let left = sum(|portion| portion.reserved);
+        let left = sum(|portion| match portion.depth {
+            0 => portion.reserved,
+            _ => 0,
+        });
         words.push_str(&match open {
             true => format!(" {left} units of guarantees are not used yet."),
             false => format!(" {left} units of guarantees were not used by those they belong to."),
@@ -217,27 +235,6 @@ impl WaterFill {
 
 fn is_named(portion: &Portion) -> bool {
     matches!(TenantName::of(&portion.tenant), TenantName::Named(_))
-}
-
-fn vessels(portions: &[Portion], top: f64) -> Vec<Vessel> {
-    let weights: f64 = portions.iter().map(|portion| portion.counts_as).sum();
-    let mut left = 0.0;
-    let mut vessels = Vec::with_capacity(portions.len());
-    for portion in portions.iter().filter(|portion| portion.counts_as > 0.0) {
-        let width = portion.counts_as / weights;
-        let height = |units: u64| place(units as f64 / portion.counts_as, top);
-        vessels.push(Vessel {
-            left,
-            width,
-            kept: height(portion.used.min(portion.guarantee)),
-            filled: height(portion.used),
-            guaranteed: height(portion.guarantee),
-            wanted: height(portion.used.saturating_add(portion.denied)),
-            portion: portion.clone(),
-        });
-        left += width;
-    }
-    vessels
 }
 
 /// The one of these that stands above another, and above all those between: what that one has is a part of what this one has.
@@ -301,198 +298,4 @@ fn level(limit: u64, portions: &[&Portion], mut weights: f64) -> Option<f64> {
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-    use weir_shared::wire::decimal::Decimal;
-
-    use super::*;
-
-    fn record(limit: u64, tenants: &[(&str, f64, u64, u64)]) -> WindowRecord {
-        let weights: f64 = tenants.iter().map(|(_, weight, ..)| weight).sum();
-        let tenants: Vec<_> = tenants
-            .iter()
-            .map(|(tenant, weight, served, denied)| {
-                let entitlement = (limit as f64 * weight / weights) as u64;
-                json!({
-                    "tenant": tenant, "weight": weight, "entitlement": entitlement, "served": served,
-                    "borrowed": served.saturating_sub(entitlement), "denied": denied,
-                })
-            })
-            .collect();
-        serde_json::from_value(json!({
-            "budget": "tokens", "label": 7, "ends_at": 60_000, "limit": limit, "complete": false,
-            "granted": null, "admitted": 0, "returned": 0, "unaccounted": null, "exact": true,
-            "denied": 0, "jain": null, "tenants_seen": tenants.len(), "tenants": tenants,
-        }))
-        .unwrap()
-    }
-
-    fn near(one: f64, other: f64) -> bool {
-        (one - other).abs() < 1e-9
-    }
-
-    #[test]
-    fn who_wants_more_is_filled_to_one_level_with_what_the_others_leave() {
-        // 70 by 1 : 2 : 4; the last wants 12 only, so 58 are shared 1 : 2.
-        let fill = WaterFill::of(&record(
-            70,
-            &[("a", 1.0, 19, 81), ("b", 2.0, 39, 61), ("c", 4.0, 12, 0)],
-        ));
-        assert!(near(fill.level.unwrap(), 58.0 / 3.0));
-        assert!(near(fill.fair.unwrap(), 10.0));
-        assert!(near(fill.top, 39.0 / 2.0 * DENIED_ROOM * HEADROOM));
-        let marks = fill.marks().into_iter().map(|tick| tick.label);
-        assert_eq!(marks.collect::<Vec<_>>(), ["0", "10", "20"]);
-    }
-
-    #[test]
-    fn there_is_no_level_while_there_is_enough_for_all() {
-        for tenants in [
-            &[("a", 1.0, 30, 0), ("b", 1.0, 40, 0)][..],
-            &[("a", 1.0, 30, 40), ("b", 1.0, 30, 0)][..],
-            &[][..],
-        ] {
-            assert_eq!(WaterFill::of(&record(100, tenants)).level, None);
-        }
-        let nobody = WaterFill::of(&record(100, &[]));
-        assert_eq!((nobody.fair, nobody.vessels.len()), (None, 0));
-        assert!(nobody.words(100, true).starts_with("No tenant"));
-    }
-
-    /// `c` weighs 4 and asks itself; below it `x` and `y` divide its weight 3 : 1.
-    fn family() -> WindowRecord {
-        let mut record = record(
-            700,
-            &[
-                ("a", 1.0, 100, 200),
-                ("b", 2.0, 200, 200),
-                ("c", 4.0, 100, 0),
-                ("x", 3.0, 200, 100),
-                ("y", 1.0, 50, 0),
-            ],
-        );
-        for below in &mut record.tenants[3..] {
-            below.parent = Some("c".to_owned());
-        }
-        record
-    }
-
-    #[test]
-    fn a_tenant_above_others_that_asks_itself_counts_once() {
-        let mut record = family();
-        for weights in [None, Some(Decimal(7.0))] {
-            record.weights = weights;
-            let fill = WaterFill::of(&record);
-            assert!(near(fill.fair.unwrap(), 100.0), "{weights:?}");
-            // `a` wants 300, `b` 400, and the three of `c` 450 together, which is more than 100 for each of 4.
-            assert!(near(fill.level.unwrap(), 100.0), "{weights:?}");
-        }
-        record.tenants[3].denied.0 = 0;
-        // 350 of the three of `c` leave 350 to `a` and `b`, 1 : 2.
-        assert!(near(WaterFill::of(&record).level.unwrap(), 350.0 / 3.0));
-    }
-
-    #[test]
-    fn those_not_told_apart_weigh_what_is_left_of_the_sum_that_a_record_says() {
-        let mut record = family();
-        // `y` is one of them, and they are all below `c`.
-        record.tenants[4].tenant = weir_shared::wire::accounting::OTHERS.to_owned();
-        record.tenants[4].parent = None;
-        assert!(near(WaterFill::of(&record).fair.unwrap(), 700.0 / 8.0));
-        record.weights = Some(Decimal(7.0));
-        let fill = WaterFill::of(&record);
-        assert!(near(fill.fair.unwrap(), 100.0) && near(fill.level.unwrap(), 100.0));
-    }
-
-    #[test]
-    fn tenants_in_a_circle_are_still_drawn() {
-        let mut record = record(10, &[("a", 1.0, 5, 5), ("b", 1.0, 5, 5)]);
-        record.tenants[0].parent = Some("b".to_owned());
-        record.tenants[1].parent = Some("a".to_owned());
-        assert_eq!(WaterFill::of(&record).vessels.len(), 2);
-    }
-
-    #[test]
-    fn areas_are_units() {
-        let fill = WaterFill::of(&record(
-            100,
-            &[("small", 1.0, 30, 5), ("large", 3.0, 20, 0)],
-        ));
-        let units: Vec<f64> = fill
-            .vessels
-            .iter()
-            .map(|vessel| vessel.width * 4.0 * vessel.filled * fill.top)
-            .collect();
-        assert!(near(units[0], 20.0) && near(units[1], 30.0));
-        let [large, small] = &fill.vessels[..] else {
-            panic!("two vessels");
-        };
-        assert_eq!((large.portion.reserved, large.portion.borrowed), (55, 0));
-        assert_eq!((small.portion.reserved, small.portion.borrowed), (0, 5));
-        assert!(near(small.kept, small.guaranteed));
-        assert!(small.kept < small.filled && small.filled < small.wanted);
-        assert!(large.filled < large.guaranteed);
-        assert!(near(small.left + small.width, 1.0));
-    }
-
-    #[test]
-    fn vessels_keep_their_places_while_they_fill() {
-        let names = |tenants: &[(&str, f64, u64, u64)]| -> Vec<String> {
-            let fill = WaterFill::of(&record(100, tenants));
-            let vessels = fill.vessels.into_iter();
-            vessels.map(|vessel| vessel.portion.tenant).collect()
-        };
-        let before = names(&[("b", 1.0, 9, 0), ("a", 1.0, 1, 0), ("c", 2.0, 0, 0)]);
-        let after = names(&[("a", 1.0, 50, 0), ("c", 2.0, 30, 0), ("b", 1.0, 9, 0)]);
-        assert_eq!(before, ["c", "a", "b"]);
-        assert_eq!(after, before);
-    }
-
-    #[test]
-    fn many_tenants_are_told_of_and_those_that_used_most_are_drawn() {
-        let names: Vec<String> = (0..40).map(|number| format!("t{number:02}")).collect();
-        let mut tenants: Vec<_> = names
-            .iter()
-            .map(|name| (name.as_str(), 1.0, 10, 0))
-            .collect();
-        tenants.insert(3, (weir_shared::wire::accounting::OTHERS, 1_000.0, 5, 0));
-        let fill = WaterFill::of(&record(10_000, &tenants));
-        assert_eq!(fill.vessels.len(), VESSELS_MAX);
-        assert_eq!(fill.portions.len(), 41);
-        assert_eq!(fill.vessels[23].portion.tenant, "t23");
-        assert!(near(
-            fill.vessels.iter().map(|vessel| vessel.width).sum(),
-            1.0
-        ));
-    }
-
-    #[test]
-    fn a_vessel_never_leaves_the_drawing() {
-        let fill = WaterFill::of(&record(10, &[("a", 1.0, 10, u64::MAX), ("b", 1e-6, 1, 0)]));
-        for vessel in &fill.vessels {
-            for height in [vessel.kept, vessel.filled, vessel.guaranteed, vessel.wanted] {
-                assert!((0.0..=1.0).contains(&height), "{vessel:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn the_words_say_what_is_drawn() {
-        let hungry = WaterFill::of(&record(
-            70,
-            &[("a", 1.0, 19, 81), ("b", 2.0, 39, 61), ("c", 4.0, 12, 0)],
-        ));
-        assert_eq!(
-            hungry.words(70, true),
-            "3 tenants asked; 70 of 70 units are used, 28 of them beyond a guarantee. Tenants that want more get up to 19 \
-             units per unit of weight. 28 units of guarantees are not used yet."
-        );
-        let calm = WaterFill::of(&record(100, &[("a", 1.0, 30, 0)])).words(100, false);
-        assert!(calm.contains("1 tenant asked") && calm.contains("There is enough"));
-        let held = WaterFill::of(&record(100, &[("a", 1.0, 30, 40), ("b", 1.0, 5, 0)]));
-        let held = held.words(100, true);
-        assert!(held.contains("40 units were denied while the rest was kept for others"));
-        assert!(!held.contains("There is enough"), "{held}");
-        assert!(calm.ends_with("70 units of guarantees were not used by those they belong to."));
-    }
-}
+mod tests;

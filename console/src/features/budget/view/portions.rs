@@ -43,9 +43,11 @@ pub fn Portions(
     let head = |tone, name: &'static str| {
         view! { <th scope="col" class="figure"><Swatch tone/>" "{name}</th> }
     };
+    let nested =
+        Memo::new(move |_| fill.with(|fill| fill.portions.iter().any(|one| one.depth > 0)));
     view! {
         <div class="scroll" tabindex="0" role="region" aria-label="What each tenant has of the window, in units">
-            <table class="cards" data-testid="portions">
+            <table class="cards tree" data-testid="portions">
                 <thead>
                     <tr>
                         <th scope="col">"Tenant"</th>
@@ -60,6 +62,9 @@ pub fn Portions(
                 <tbody>{rows(entries, |portion| portion.tenant.clone(), row)}</tbody>
             </table>
         </div>
+        {move || nested.get().then(|| view! {
+            <p class="muted note">"A tenant's guarantee includes those of the tenants below it. Used, borrowed and denied units are its own."</p>
+        })}
         {move || (hidden.get() > 0).then(|| view! {
             <p class="more">
                 <button type="button" aria-expanded=move || all.get().to_string() on:click=move |_| all.update(|all| *all = !*all)>
@@ -73,9 +78,15 @@ pub fn Portions(
 fn row(entry: Memo<Portion>) -> AnyView {
     let tenant = entry.with_untracked(|portion| portion.tenant.clone());
     let named = tenant.clone();
+    let depth = Memo::new(move |_| entry.with(|portion| portion.depth.min(8)));
+    let level = move || {
+        let depth = depth.get();
+        (depth > 0)
+            .then(|| view! { <span class="unseen">{format!(" (level {})", depth + 1)}</span> })
+    };
     view! {
-        <tr data-testid="portion" data-tenant=named>
-            <th scope="row"><TenantLink tenant/></th>
+        <tr data-testid="portion" data-tenant=named data-depth=move || depth.get().to_string()>
+            <th scope="row" class=move || format!("depth-{}", depth.get())><TenantLink tenant/>{level}</th>
             {move || entry.with(cells)}
         </tr>
     }

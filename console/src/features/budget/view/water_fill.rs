@@ -48,6 +48,11 @@ pub fn WaterFillDrawing(
     };
     let vessels = move || fill.with(|fill| fill.vessels.iter().map(vessel).collect_view());
     let names = move || fill.with(|fill| fill.vessels.iter().filter_map(name).collect_view());
+    // Names of tenants above others stand below the names of those.
+    let lines = move || {
+        let lines = fill.with(|fill| fill.vessels.iter().map(|vessel| vessel.line).max());
+        lines.unwrap_or_default().to_string()
+    };
     view! {
         <figure class="chart water-fill" data-testid="water-fill">
             <figcaption class="chart-head">
@@ -67,7 +72,7 @@ pub fn WaterFillDrawing(
                         {move || fill.with(|fill| fill.level.map(|level| across("level", fill.height(level))))}
                     </svg>
                 </div>
-                <div class="vessel-names" aria-hidden="true">{names}</div>
+                <div class="vessel-names" aria-hidden="true" style:--lines=lines>{names}</div>
             </div>
         </figure>
     }
@@ -96,6 +101,8 @@ fn layer(vessel: &Vessel, tone: Tone, from: f64, to: f64) -> Option<impl IntoVie
 fn vessel(vessel: &Vessel) -> impl IntoView + use<> {
     let [used, borrowed, reserved, denied] = PORTION_TONES;
     let portion = &vessel.portion;
+    // Within another one it stands on what that one used.
+    let open = percent(1.0 - vessel.base);
     let units = |units: u64| format::count(units.into());
     let told = format!(
         "{}: weight {}, guarantee {}, used {}, borrowed {}, denied {} units",
@@ -109,20 +116,21 @@ fn vessel(vessel: &Vessel) -> impl IntoView + use<> {
     view! {
         <g>
             <title>{told}</title>
-            {layer(vessel, denied, vessel.filled.max(vessel.guaranteed), vessel.wanted)}
+            {layer(vessel, denied, vessel.full, vessel.wanted)}
             {layer(vessel, reserved, vessel.filled, vessel.guaranteed)}
-            {layer(vessel, used, 0.0, vessel.kept)}
+            {layer(vessel, used, vessel.base, vessel.kept)}
             {layer(vessel, borrowed, vessel.kept, vessel.filled)}
-            <rect class="vessel" x=percent(vessel.left) width=percent(vessel.width) y="0" height="100%"></rect>
+            <rect class="vessel" x=percent(vessel.left) width=percent(vessel.width) y="0" height=open></rect>
         </g>
     }
 }
 
 fn name(vessel: &Vessel) -> Option<impl IntoView + use<>> {
     let shown = vessel.width >= NAMED_WIDTH_MIN;
+    let line = vessel.line;
     shown.then(|| {
         view! {
-            <span style:left=percent(vessel.left) style:width=percent(vessel.width) title=visible(&vessel.portion.tenant)>
+            <span class:above=line != 0 style:--line=line.to_string() style:left=percent(vessel.left) style:width=percent(vessel.width) title=visible(&vessel.portion.tenant)>
                 {visible(&vessel.portion.tenant)}
             </span>
         }

@@ -149,6 +149,7 @@ fn portion(row: &ReplayRow, counts_as: f64, side: Side, policy: &Policy, at: Epo
         borrowed: 0,
         reserved: 0,
         denied: units(given(tally).denied),
+        depth: 0,
     }
 }
 
