@@ -9,12 +9,12 @@ use weir_tests::accessibility::{axe, small_controls, sticking_out};
 use weir_tests::browser::{Browser, ColorScheme, test_id_selector};
 use weir_tests::workerd::TOKEN;
 
-use crate::console::site::{Site, everything};
+use crate::console::site::{Site, everything, with_routes};
 use crate::console::traffic::Traffic;
 use crate::console::{NARROW, WIDE, await_page, log_in, visit};
 
 /// Each page with its address.
-pub(crate) const PAGES: [(&str, &str); 29] = [
+pub(crate) const PAGES: [(&str, &str); 30] = [
     ("overview", "/"),
     ("tenants", "/tenants"),
     ("tenant", "/tenant?name=enterprise%3Aacme"),
@@ -33,6 +33,7 @@ pub(crate) const PAGES: [(&str, &str); 29] = [
     ("policy", "/policy?section=tenants"),
     ("policy", "/policy?section=overload&name=origin"),
     ("policy", "/policy?section=routes"),
+    ("policy", "/policy?section=routes&name=0"),
     ("policy", "/policy?section=general"),
     ("policy", "/policy?section=document"),
     ("policy", "/policy?section=reset"),
@@ -47,7 +48,7 @@ pub(crate) const PAGES: [(&str, &str); 29] = [
 ];
 
 /// Dialogs and what else opens on a page: the page, what is pressed or filled one after the other, and what then is there.
-const OPENED: [(&str, &str, &[&str], &str); 12] = [
+const OPENED: [(&str, &str, &[&str], &str); 14] = [
     ("overview", "/", &["shortcuts-open"], "shortcuts-panel"),
     ("overview", "/", &["palette-open"], "palette"),
     ("overview", "/?what=budget%3Atokens", &[], "verdict"),
@@ -77,10 +78,19 @@ const OPENED: [(&str, &str, &[&str], &str); 12] = [
         &["open-record", "revert"],
         "revert-dialog",
     ),
+    (
+        "policy",
+        ROUTES,
+        &["field-new-key=x", "add-key"],
+        "error-new-key-tenant",
+    ),
+    ("policy", ROUTES, &["remove-key"], "restore-key"),
     ("access", "/access", &["create-token"], "field-name"),
     ("access", "/access", &["revoke"], "confirm"),
     ("access", "/access", &["end-sessions"], "confirm"),
 ];
+
+const ROUTES: &str = "/policy?section=routes";
 
 const TENANT_EDIT: &str = "/tenant?name=pro%3Ahooli&tab=edit";
 
@@ -92,7 +102,7 @@ const REFLOWED: Duration = Duration::from_millis(150);
 
 /// A site with everything that a page can show, and a browser on it.
 async fn everything_shown() -> (Site, Traffic, Browser) {
-    let site = Site::start(&everything()).await;
+    let site = Site::start(&with_routes(everything())).await;
     site.token("someone", weir_shared::wire::operator::Role::Viewer)
         .await;
     let traffic = Traffic::of_all_tiers(&site.client);
@@ -133,6 +143,30 @@ async fn what_opens_on_a_page_can_be_used_by_everybody() {
             Err(error) => writeln!(faults, "{place}: {error:#}").unwrap(),
         }
     }
+    assert!(faults.is_empty(), "{faults}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_comes_before_a_save_can_be_used_by_everybody() {
+    let (site, _traffic, browser) = everything_shown().await;
+    let mut faults = String::new();
+    log_in(&browser, &site.origin(), TOKEN).await;
+    let address = "/policy?section=budgets&name=tokens";
+    visit(&browser, &site.origin(), address, "policy").await;
+    let review = ["field-limit=6", "preview"];
+    open_part(&browser, &review, "preview-row").await.unwrap();
+    look_at(&browser, "the review before a save", &mut faults).await;
+    // Somebody else saves the same value.
+    let mut theirs = with_routes(everything());
+    theirs["budgets"]["tokens"]["limit"] = json!(90);
+    site.save(&theirs).await;
+    browser.press_id("save").await.unwrap();
+    browser.find_id("conflict").await.unwrap();
+    look_at(&browser, "a three-way conflict", &mut faults).await;
+    let recorded = "/simulator?over=recorded&rule=budget%3Atokens";
+    visit(&browser, &site.origin(), recorded, "simulator").await;
+    open_part(&browser, &[], "share-candidate").await.unwrap();
+    look_at(&browser, "a simulation of a draft", &mut faults).await;
     assert!(faults.is_empty(), "{faults}");
 }
 

@@ -8,7 +8,7 @@ use weir_tests::browser::{Browser, ColorScheme};
 use weir_tests::workerd::TOKEN;
 
 use crate::console::accessibility::PAGES;
-use crate::console::site::{Site, everything};
+use crate::console::site::{Site, everything, with_routes};
 use crate::console::traffic::Traffic;
 use crate::console::{NARROW, WIDE, log_in, visit};
 
@@ -23,7 +23,7 @@ const SETTLED: Duration = Duration::from_millis(300);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_page_is_pictured() {
-    let site = Site::start(&everything()).await;
+    let site = Site::start(&with_routes(everything())).await;
     let _traffic = Traffic::of_all_tiers(&site.client);
     tokio::time::sleep(FIGURES).await;
     let browser = Browser::start().await.expect("the browser starts");
@@ -50,7 +50,9 @@ fn name(slug: &str, path: &str) -> String {
         .filter_map(|pair| pair.split_once('='))
         .find(|(key, _)| *key != "name")
         .map(|(_, value)| value);
-    part.map_or_else(|| slug.to_owned(), |part| format!("{slug}-{part}"))
+    let route = path.ends_with("&name=0").then_some("-route");
+    let route = route.unwrap_or_default();
+    part.map_or_else(|| slug.to_owned(), |part| format!("{slug}-{part}{route}"))
 }
 
 async fn picture(browser: &Browser, name: &str) {
