@@ -221,6 +221,68 @@ pub(crate) async fn look_at(browser: &Browser, name: &str, faults: &mut String) 
     browser.resize(WIDE.0, WIDE.1).await.unwrap();
 }
 
+/// Pages that name a tenant, a budget or a route.
+const NAMING: [(&str, &str); 9] = [
+    ("overview", ""),
+    ("tenants", "tenants"),
+    ("tenant", "tenant?name={tenant}"),
+    ("budgets", "budgets"),
+    ("budget", "budgets/{label}"),
+    ("policy", "policy?section=budgets&name={label}"),
+    ("policy", "policy?section=tenants"),
+    ("policy", "policy?section=routes&name=0"),
+    ("decisions", "decisions"),
+];
+
+/// The elements in which a part of a name is cut off. In a drawing a name has the room that it has: a table beside it says it.
+const CUT_OFF: &str = "
+    const names = arguments[0];
+    const cut = (one) => getComputedStyle(one).overflowX !== 'visible' && !one.matches('input, select, textarea, .scroll')
+        && (one.scrollWidth > one.clientWidth + 1 || one.scrollHeight > one.clientHeight + 1);
+    const all = [...document.querySelectorAll('main *')].filter((one) => one.clientWidth > 1
+        && !one.closest('[aria-hidden=true]') && [...one.childNodes].some((node) => node.nodeType === 3
+            && names.some((name) => node.textContent.includes(name))));
+    return all.filter(cut).map((one) => one.outerHTML.slice(0, 200));";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_longest_names_can_be_read_on_a_telephone() {
+    let (tenant, label) = (format!("enterprise:{}", "w".repeat(117)), "m".repeat(64));
+    let mut document = with_routes(everything());
+    document["tenants"][&tenant] = json!({});
+    document["budgets"][&label] = document["budgets"]["images"].clone();
+    document["routes"][0]["name"] = json!(label);
+    let site = Site::start(&document).await;
+    for _ in 0..60 {
+        let reply = site.client.check_budget(&tenant, &label, 1).await;
+        reply.unwrap();
+    }
+    let browser = Browser::start().await.expect("the browser starts");
+    log_in(&browser, &site.origin(), TOKEN).await;
+    browser.resize(NARROW.0, NARROW.1).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(6)).await;
+    let mut faults = String::new();
+    let named = |path: &str| path.replace("{tenant}", &tenant).replace("{label}", &label);
+    for (slug, path) in NAMING {
+        let path = format!("/{}", named(path));
+        visit(&browser, &site.origin(), &path, slug).await;
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let cut = browser
+            .evaluate(CUT_OFF, vec![json!([tenant, label])])
+            .await;
+        for element in cut.unwrap().as_array().unwrap() {
+            writeln!(faults, "{slug} {path}: cut off: {element}").unwrap();
+        }
+        for element in sticking_out(&browser).await.unwrap() {
+            writeln!(faults, "{slug} {path}: scrolls sideways: {element}").unwrap();
+        }
+        browser
+            .screenshot(&format!("long-names-{slug}-{}", path.len()))
+            .await
+            .unwrap();
+    }
+    assert!(faults.is_empty(), "{faults}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_chosen_theme_wins_over_the_preference_and_is_kept() {
     let site = Site::start(&everything()).await;

@@ -24,6 +24,12 @@ use crate::query_address::{use_ask, use_asked};
 /// Height of a row, as the style sheet has it where rows are no cards.
 const ROW_PX: f64 = 34.0;
 
+/// Height of a line of a name where rows are cards, as the style sheet has it.
+const NAME_LINE_PX: i32 = 22;
+
+/// Lines that a name has there at least.
+const NAME_LINES_MIN: i32 = 2;
+
 /// Rows that are kept beyond the window on either side.
 const OVERSCAN: usize = 8;
 
@@ -133,8 +139,15 @@ fn Table(
     let viewport_px = RwSignal::new(VIEWPORT_PX);
     let focused = RwSignal::new(0_usize);
     let row_px = RwSignal::new(ROW_PX);
+    let name_lines = RwSignal::new(NAME_LINES_MIN);
     let measure = move || {
-        if let Some(scroller) = scroller.get_untracked() {
+        if let Some(scroller) = scroller.try_get_untracked().flatten() {
+            // All cards have one height: that of the longest name that was shown.
+            if let Some(lines) = longest_name(&scroller)
+                && lines > name_lines.get_untracked()
+            {
+                name_lines.set(lines);
+            }
             // On a telephone a row is a card.
             let row = scroller.query_selector("tbody tr:not(.space)").ok();
             let row = row.flatten();
@@ -150,6 +163,12 @@ fn Table(
     Effect::new(move |_| {
         scroller.track();
         measure();
+    });
+    // Names come after their rows, and a longer one makes rows higher.
+    Effect::new(move |_| {
+        feed.rows.track();
+        name_lines.track();
+        request_animation_frame(measure);
     });
     let rows = Memo::new(move |_| VirtualRows {
         total: total.get().unwrap_or(0),
@@ -200,6 +219,7 @@ fn Table(
     view! {
         <div
             class="list-scroller"
+            style:--name-lines=move || name_lines.get().to_string()
             role="region"
             aria-label="Tenants"
             tabindex="0"
@@ -223,6 +243,15 @@ fn Table(
             </table>
         </div>
     }
+}
+
+/// Lines of the longest name on the page, were they all as high as those of cards.
+fn longest_name(scroller: &web_sys::Element) -> Option<i32> {
+    let names = scroller.query_selector_all(".name a").ok()?;
+    let names = (0..names.length()).filter_map(|place| names.item(place));
+    let names = names.filter_map(|name| name.dyn_into::<web_sys::Element>().ok());
+    let heights = names.map(|name| (name.scroll_height() + NAME_LINE_PX - 1) / NAME_LINE_PX);
+    heights.max()
 }
 
 /// Puts the focus on a row, once it is on the page.
