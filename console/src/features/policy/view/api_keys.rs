@@ -85,7 +85,7 @@ fn row(entry: Memo<KeyRow>) -> AnyView {
         match (console.can_change(), removed.get(), fault.get()) {
         (true, true, _) => view! {
             <p>{tenant}</p>
-            <button type="button" data-testid="restore-key" aria-label=format!("Put key {named} back")
+            <button type="button" data-testid="restore-key" aria-label=format!("Put it back: key {named}")
                 on:click=move |_| put(true)>"Put it back"</button>
         }
         .into_any(),
