@@ -79,8 +79,10 @@ fn Rules(domain: Domain) -> impl IntoView {
                 let label = format!("Remove rule {}", place + 1);
                 view! {
                     <div class="fields">{each}</div>
-                    {sooner}
-                    <button type="button" data-testid="remove-descriptor" aria-label=label on:click=remove>"Remove"</button>
+                    <div class="actions">
+                        {sooner}
+                        <button type="button" data-testid="remove-descriptor" aria-label=label on:click=remove>"Remove"</button>
+                    </div>
                 }
                 .into_any()
             }
