@@ -1,22 +1,26 @@
 //! Regions: messages of isolates that wait for the coordinator, and the row that outlives each life.
 
+mod settling;
+
 use std::collections::VecDeque;
 
 use weir_shared::federation::escrow::Escrow;
 use weir_shared::federation::message::Message;
 use weir_shared::federation::stored::StoredEscrow;
+use weir_shared::limiting::settlement::SettleReply;
 use weir_shared::limits::COORDINATOR_CALL_MS_MAX;
+use weir_shared::node::Effect;
 use weir_shared::node::escrow::{EscrowNode, Event as EscrowEvent};
-use weir_shared::node::{Effect, Spent};
-use weir_shared::ordered::{OrderedMap, OrderedSet};
-use weir_shared::units::{HolderId, Incarnation, Sequence};
+use weir_shared::ordered::OrderedMap;
+use weir_shared::units::{HolderId, Incarnation, OpId, Sequence};
 use weir_shared::wire::exchange::{ExchangeBody, Seen};
 use weir_shared::wire::stored::read_row;
 
+use self::settling::Settlements;
 use super::World;
 use super::broken::Broken;
 use super::clock::Clock;
-use super::network::{Answer, Back, Event};
+use super::network::{Answer, Event};
 use super::truth::Violation;
 
 /// Numbers that a life of a region may give to the escrows that it makes.
@@ -31,8 +35,8 @@ pub(crate) struct Region {
     pub(crate) current: Option<usize>,
     incarnation: u64,
     row: Option<String>,
-    /// Settlements that were taken, as durable as the row.
-    settled: OrderedSet<u64>,
+    /// What settlements came to, as durable as the row.
+    settled: OrderedMap<OpId, SettleReply>,
 }
 
 /// One life of a region.
@@ -45,6 +49,7 @@ pub(crate) struct RegionLife {
     pub(crate) clock: Clock,
     /// `None` after it was dropped.
     node: Option<EscrowNode<Caller>>,
+    settlements: Settlements,
     incarnation: u64,
     /// Escrows that this life has made.
     made: u64,
@@ -69,7 +74,7 @@ impl Region {
             current: None,
             incarnation: 0,
             row: None,
-            settled: OrderedSet::new(),
+            settled: OrderedMap::new(),
         }
     }
 }
@@ -94,32 +99,18 @@ impl World {
         let place = &mut self.regions[region];
         // One write reserves the numbers of all escrows that this life makes.
         place.incarnation += INCARNATIONS;
-        let incarnation = place.incarnation;
-        let mut row = place
-            .row
-            .as_ref()
-            .and_then(|text| read_row::<StoredEscrow>(text).ok());
-        if self.setup.broken == Some(Broken::RegionWakesUnlent)
-            && let Some(row) = row.as_mut()
-        {
-            row.watermark = 0;
-        }
-        if self.setup.broken == Some(Broken::RegionWakesAheadUnlent)
-            && let Some(row) = row.as_mut()
-        {
-            row.ahead.iter_mut().for_each(|ahead| ahead.lent = 0);
-        }
-        let clock = Clock::new(place.offset_ms, self.clamped);
-        let id = HolderId(1 + region as u64);
+        let (incarnation, offset_ms) = (place.incarnation, place.offset_ms);
+        let row = self.row_to_wake_with(region);
+        let clock = Clock::new(offset_ms, self.clamped);
         let written = row.clone();
-        let escrow = Escrow::wake(self.pool_name(), id, Incarnation(incarnation), row);
-        let node = Some(EscrowNode::new(escrow));
+        let node = Some(self.escrow_woken(region, incarnation, row));
         self.lives.push(RegionLife {
             region,
             alive: true,
             superseded: false,
             clock,
             node,
+            settlements: settling::node(region),
             incarnation,
             made: 0,
             written,
@@ -132,17 +123,51 @@ impl World {
         life
     }
 
+    /// The row of a region, if it can be read.
+    fn row_to_wake_with(&self, region: usize) -> Option<StoredEscrow> {
+        let text = self.regions[region].row.as_ref()?;
+        let mut row = read_row::<StoredEscrow>(text).ok()?;
+        match self.setup.broken {
+            Some(Broken::RegionWakesUnlent) => row.watermark = 0,
+            Some(Broken::RegionWakesAheadUnlent) => {
+                row.ahead.iter_mut().for_each(|ahead| ahead.lent = 0);
+            }
+            _ => {}
+        }
+        Some(row)
+    }
+
     /// The node of a life, made anew if it was dropped.
     fn escrow_node(&mut self, life: usize) -> &mut EscrowNode<Caller> {
-        let (name, kept) = (self.pool_name(), self.is_broken(Broken::IncarnationKept));
-        let lives = &mut self.lives[life];
-        let id = HolderId(1 + lives.region as u64);
-        if lives.node.is_none() {
+        if self.lives[life].node.is_none() {
+            let kept = self.is_broken(Broken::IncarnationKept);
+            let row = self.row_to_wake_with(self.lives[life].region);
+            let lives = &mut self.lives[life];
             lives.made += u64::from(!kept);
+            lives.written.clone_from(&row);
+            let (region, incarnation) = (lives.region, lives.incarnation + lives.made);
+            let node = self.escrow_woken(region, incarnation, row);
+            self.lives[life].node = Some(node);
         }
-        let incarnation = Incarnation(lives.incarnation + lives.made);
-        let make = || EscrowNode::new(Escrow::wake(name, id, incarnation, None));
-        lives.node.get_or_insert_with(make)
+        let node = self.lives[life].node.as_mut();
+        node.expect("it was made just now")
+    }
+
+    fn escrow_woken(
+        &self,
+        region: usize,
+        incarnation: u64,
+        row: Option<StoredEscrow>,
+    ) -> EscrowNode<Caller> {
+        let id = HolderId(1 + region as u64);
+        let incarnation = Incarnation(incarnation);
+        EscrowNode::new(Escrow::wake(self.pool_name(), id, incarnation, row))
+    }
+
+    /// Drops the node of a life, whose memory is ahead of the row: the next one is made of the row.
+    fn escrow_drops(&mut self, life: usize) {
+        self.lives[life].node = None;
+        self.lives[life].asked = None;
     }
 
     /// Drops the escrow of a region if it is idle, with its row.
@@ -171,46 +196,6 @@ impl World {
         };
         if self.lives[life].node.is_some() {
             self.region_runs(life, EscrowEvent::Rest);
-        }
-    }
-
-    /// A settled reservation gives units back. What says that it was taken is written first.
-    pub(crate) fn settled(&mut self, region: usize, back: Back) {
-        let life = self.region_reached(region);
-        let now = self.region_now(life);
-        if self.regions[region].settled.contains(&back.id) {
-            return;
-        }
-        let later = self.is_broken(Broken::RefundIntoLaterWindow);
-        let counted = self.is_broken(Broken::RefundCountedAsWritten);
-        let may_write = !self.lives[life].superseded;
-        if may_write && !self.is_broken(Broken::RefundTakenTwice) {
-            self.regions[region].settled.insert(back.id);
-        }
-        if self.halts(|world| world.region_dies(life)) {
-            return;
-        }
-        let written = self.lives[life].written.clone();
-        let name = self.tenant_name(back.tenant);
-        let label = match &written {
-            Some(row) if later => row.label,
-            _ => back.label,
-        };
-        let spent = Spent {
-            label,
-            tenant: name.as_deref(),
-            units: back.units,
-        };
-        let refund = self.escrow_node(life).refund(spent, now);
-        let refund = refund.expect("no write is under way between two events");
-        self.truth.refunds += u64::from(refund.units > 0);
-        let Some(row) = refund.row else {
-            return;
-        };
-        if counted && written.is_some_and(|row| row.label == label) {
-            self.region_runs(life, EscrowEvent::Persisted);
-        } else if let Some(ended) = self.region_writes(life, row) {
-            self.region_runs(life, ended);
         }
     }
 

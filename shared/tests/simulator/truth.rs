@@ -70,6 +70,8 @@ pub(crate) enum Violation {
         expected_held: u64,
         expected_used: u64,
     },
+    /// Somebody was told of a settlement that is in no row.
+    SettlementNotKept { reservation: u64 },
     /// Fewer units were lent than the smallest waiting request needs.
     UselessGrant { units: u64, smallest: u64 },
     /// A request waits for longer than any may.
