@@ -37,12 +37,17 @@ fn make(environment: &Environment) -> Result<()> {
 }
 
 /// Puts functions of one name beside each other, which are much alike, so that they pack to less; then takes the names out,
-/// which only stack traces show: an eighth of the module. `worker-build` keeps them, whatever `wasm-opt` is told.
+/// which only stack traces show: an eighth of the module. `worker-build` keeps them, whatever `wasm-opt` is told. The module
+/// itself says which features it uses: with others, `wasm-opt` writes imports as no runtime reads them yet.
 fn pack(environment: &Environment, module: &Path) -> Result<()> {
     let mut pack = environment.command("wasm-opt")?;
-    pack.args(["--all-features", "--reorder-functions-by-name"]);
-    pack.args(["--strip-debug", "--strip-producers", "--quiet"]);
-    pack.arg("--strip-target-features");
+    pack.args([
+        "--reorder-functions-by-name",
+        "--strip-debug",
+        "--strip-producers",
+        "--strip-target-features",
+        "--quiet",
+    ]);
     pack.arg("--output").arg(module).arg(module);
     process::run(&mut pack)
 }
