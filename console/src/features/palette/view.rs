@@ -55,20 +55,17 @@ fn Panel(open: RwSignal<bool>) -> impl IntoView {
             async move {
                 // Nothing typed asks for nobody in particular.
                 if search.is_empty() {
-                    return Ok(Vec::new());
+                    return Ok((search, Vec::new()));
                 }
                 let ask = TenantsAsk {
                     page: 1,
                     page_size: TENANTS,
-                    search: Some(search),
+                    search: Some(search.clone()),
                     ..TenantsAsk::default()
                 };
                 let reply = Client.tenants(&ask).await?;
-                Ok(reply
-                    .tenants
-                    .into_iter()
-                    .map(|row| row.tenant)
-                    .collect::<Vec<_>>())
+                let names = reply.tenants.into_iter().map(|row| row.tenant);
+                Ok((search, names.collect::<Vec<_>>()))
             }
         },
         Follow::Once,
@@ -83,12 +80,28 @@ fn Panel(open: RwSignal<bool>) -> impl IntoView {
             let all = reply.iter().flat_map(|reply| &reply.regions);
             entries.extend(all.map(|one| Entry::region(&one.region)));
         });
-        tenants.value.with(|names| {
-            let names = names.iter().flat_map(|names| names.iter());
+        tenants.value.with(|found| {
+            let names = found.iter().flat_map(|found| &found.1);
             entries.extend(names.map(|name| Entry::tenant(name)));
         });
         typed.with(|typed| found(&entries, typed))
     });
+    // Until the tenants that fit have come, nobody knows that nothing does.
+    let searching = move || {
+        let is_answered = tenants.value.with(|found| {
+            let answered = found.as_ref().map(|found| found.0.as_str());
+            typed.with(|typed| answered == Some(typed.trim()))
+        });
+        !is_answered && tenants.error.with(Option::is_none)
+    };
+    let none = move || {
+        let word = if searching() {
+            "Searching…"
+        } else {
+            "Nothing has that name."
+        };
+        entries.with(Vec::is_empty).then_some(word)
+    };
     let input = NodeRef::<Input>::new();
     Effect::new(move |_| {
         if let Some(input) = input.get() {
@@ -152,7 +165,7 @@ fn Panel(open: RwSignal<bool>) -> impl IntoView {
         <ul id="palette-list" role="listbox" aria-label="What fits" class="palette-list">
             {move || entries.get().into_iter().enumerate().map(option).collect_view()}
         </ul>
-        {move || entries.with(Vec::is_empty).then(|| view! { <p class="muted" role="status">"Nothing has that name."</p> })}
+        {move || none().map(|word| view! { <p class="muted" role="status">{word}</p> })}
     }
 }
 

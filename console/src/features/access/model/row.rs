@@ -26,7 +26,7 @@ pub fn scope(token: &TokenView) -> String {
 pub enum Expiry {
     /// Until it is revoked.
     Never,
-    /// For more than [`SOON_MS`].
+    /// For more than [`SOON_MS`], or it was made for no longer than that: then who made it knows.
     Later,
     /// For no more than [`SOON_MS`].
     Soon,
@@ -43,6 +43,7 @@ impl Expiry {
         match token.expires_at {
             None => Self::Never,
             Some(at) if at <= now_ms => Self::Over,
+            Some(at) if at.saturating_sub(token.created_at) <= SOON_MS => Self::Later,
             Some(at) if at - now_ms <= SOON_MS => Self::Soon,
             Some(_) => Self::Later,
         }
@@ -67,7 +68,7 @@ pub fn expiring(tokens: &[TokenView], now_ms: u64) -> Option<String> {
     let verb = if soon == 1 { "expires" } else { "expire" };
     (soon > 0).then(|| {
         format!(
-            "{} of this list {verb} within a week. Make new ones before, and give them to who uses these.",
+            "{} of this list {verb} within a week. Make new ones before then, and hand them to whoever uses these.",
             crate::format::counted(soon, "token")
         )
     })
@@ -134,7 +135,7 @@ mod tests {
             expires_at,
             ..token(Role::Service, None, None)
         };
-        let now_ms = 1_000_000;
+        let now_ms = 2 * SOON_MS;
         for (expires_at, expiry) in [
             (None, Expiry::Never),
             (Some(now_ms), Expiry::Over),
@@ -148,7 +149,13 @@ mod tests {
                 "{expires_at:?}"
             );
         }
-        assert_eq!(expiring(&[at(None)], now_ms), None);
+        // Made for a day.
+        let short = TokenView {
+            created_at: now_ms,
+            ..at(Some(now_ms + SOON_MS / 7))
+        };
+        assert_eq!(Expiry::of(&short, now_ms), Expiry::Later);
+        assert_eq!(expiring(&[at(None), short], now_ms), None);
         let told = expiring(&[at(Some(now_ms + 5)), at(Some(1))], now_ms).unwrap();
         assert!(
             told.starts_with("1 token of this list expires within a week."),

@@ -110,7 +110,7 @@ fn who(body: &ReplayBody) -> String {
     let gains = of(|row| passed(&row.candidate) > passed(&row.present));
     let loses = of(|row| passed(&row.candidate) < passed(&row.present));
     if gains == loses && gains == "nobody" {
-        return "nobody gains or loses".to_owned();
+        return "nobody gains or loses by the rules that are played".to_owned();
     }
     let verb = |who: &str, one: &str, many: &str| match who.ends_with("tenants") {
         true => format!("{who} {many}"),
@@ -291,7 +291,10 @@ mod tests {
             true,
             TimeZone::UTC,
         );
-        assert!(same.ends_with("nobody gains or loses."), "{same}");
+        assert!(
+            same.ends_with("nobody gains or loses by the rules that are played."),
+            "{same}"
+        );
         let two = body(vec![
             row("a", "t", (1, 1), (2, 0)),
             row("b", "t", (1, 1), (2, 0)),
