@@ -30,7 +30,7 @@ impl World {
         let body = SettleBody {
             v: VERSION,
             region: region.to_string(),
-            op: OpId(back.id.into()),
+            op: OpId(back.id),
             actual: 0,
             expires_at: EpochMs(u64::MAX),
             pools: vec![PoolChange {
@@ -85,7 +85,7 @@ impl World {
                 }
                 Effect::Reply(op, reply) => {
                     let kept = &self.regions[self.lives[life].region].settled;
-                    let is_kept = kept.get(&OpId(op.into())) == Some(&reply);
+                    let is_kept = kept.get(&OpId(op)) == Some(&reply);
                     self.truth
                         .require(is_kept, || Violation::SettlementNotKept { reservation: op });
                     continue;
