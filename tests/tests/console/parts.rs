@@ -54,8 +54,8 @@ async fn an_address_leads_into_a_page_whose_code_comes_later() {
     log_in(&browser, &site.origin(), TOKEN).await;
     for (path, slug, part) in [
         ("/policy?section=limits", "policy", "split_policy"),
-        ("/tenant?name=pro%3Ahooli", "tenant", "split_tenants"),
-        ("/budgets/tokens", "budget", "split_budgets"),
+        ("/tenant?name=pro%3Ahooli", "tenant", "split_figures"),
+        ("/budgets/tokens", "budget", "split_figures"),
         ("/access", "access", "split_access"),
     ] {
         visit(&browser, &site.origin(), path, slug).await;

@@ -207,7 +207,7 @@ async fn make_and_revoke_a_token(stranger: &Stranger) {
     stranger.choose("field-expiry", "1").await;
     stranger.reads("ends", "Until 2").await;
     stranger.press("save").await;
-    stranger.reads("expiring", "1 token").await;
+    stranger.reads("token-row", "for-a-day").await;
     stranger.press("revoke").await;
     stranger.press("confirm").await;
     let made = test_id_selector("made");
