@@ -16,7 +16,7 @@ use anyhow::{Context, Result, bail};
 use crate::args::Selection;
 use crate::environment::Environment;
 use crate::stamp::{Fingerprint, Stamp};
-use crate::{crates, paths, progress, rust, setup, tools};
+use crate::{crates, paths, process, progress, rust, setup, tools};
 
 /// Sets up and builds what is selected.
 pub(crate) fn run(selection: Selection) -> Result<()> {
@@ -72,6 +72,15 @@ const COMPILER_VARIABLES: [&str; 4] = [
     "CARGO_BUILD_RUSTFLAGS",
     "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS",
 ];
+
+/// Has `wasm-opt` rewrite a module by its passes, without what only people read of it.
+fn rewrite(environment: &Environment, passes: &[&str], module: &Path, made: &Path) -> Result<()> {
+    let mut rewrite = environment.command("wasm-opt")?;
+    rewrite.args(passes);
+    rewrite.args(["--strip-debug", "--strip-producers", "--quiet"]);
+    rewrite.arg("--output").arg(made).arg(module);
+    process::run(&mut rewrite)
+}
 
 /// One thing that is built.
 struct Artifact {

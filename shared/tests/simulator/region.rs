@@ -164,7 +164,7 @@ impl World {
         EscrowNode::new(Escrow::wake(self.pool_name(), id, incarnation, row))
     }
 
-    /// Drops the node of a life, whose memory is ahead of the row: the next one is made of the row.
+    /// Drops the node of a life: the next one is made of the row, if there is one.
     fn escrow_drops(&mut self, life: usize) {
         self.lives[life].node = None;
         self.lives[life].asked = None;
@@ -185,8 +185,7 @@ impl World {
         if let Some(row) = row.and_then(|text| read_row::<StoredEscrow>(&text).ok()) {
             self.truth.escrow_gone(region, &row);
         }
-        self.lives[life].node = None;
-        self.lives[life].asked = None;
+        self.escrow_drops(life);
         self.truth.escrows_dropped += 1;
     }
 

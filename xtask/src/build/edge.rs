@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use super::Artifact;
+use super::{Artifact, rewrite};
 use crate::environment::Environment;
 use crate::tools::{WASM_BINDGEN, WORKER_BUILD};
 use crate::{paths, process};
@@ -40,16 +40,8 @@ fn make(environment: &Environment) -> Result<()> {
 /// which only stack traces show: an eighth of the module. `worker-build` keeps them, whatever `wasm-opt` is told. The module
 /// itself says which features it uses: with others, `wasm-opt` writes imports as no runtime reads them yet.
 fn pack(environment: &Environment, module: &Path) -> Result<()> {
-    let mut pack = environment.command("wasm-opt")?;
-    pack.args([
-        "--reorder-functions-by-name",
-        "--strip-debug",
-        "--strip-producers",
-        "--strip-target-features",
-        "--quiet",
-    ]);
-    pack.arg("--output").arg(module).arg(module);
-    process::run(&mut pack)
+    let passes = ["--reorder-functions-by-name", "--strip-target-features"];
+    rewrite(environment, &passes, module, module)
 }
 
 /// Puts the module entry before what `worker-build` has made, as one module.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
+use crate::build::rewrite;
 use crate::environment::Environment;
 use crate::paths::names_in;
 use crate::rust::WASM_TARGET;
@@ -81,18 +82,13 @@ fn bind(environment: &Environment, cut: &Path) -> Result<()> {
 /// The module as browsers get it, to be packed by brotli: values that are needed twice are worked out twice, which packs
 /// better than a local for each, and functions of one name, which are much alike, stand beside each other.
 fn shrink(environment: &Environment, module: &Path, made: &Path) -> Result<()> {
-    let mut shrink = environment.command("wasm-opt")?;
-    shrink.args([
+    let passes = [
         "-Oz",
         "--low-memory-unused",
         "--skip-pass=local-cse",
         "--reorder-functions-by-name",
-        "--strip-debug",
-        "--strip-producers",
-        "--quiet",
-    ]);
-    shrink.arg("--output").arg(made).arg(module);
-    process::run(&mut shrink)
+    ];
+    rewrite(environment, &passes, module, made)
 }
 
 /// One script of all that the entry imports.

@@ -72,7 +72,7 @@ fn row(entry: Memo<KeyRow>) -> AnyView {
     let fault = Memo::new(move |_| entry.with(|row| row.fault.clone()));
     let removed = Memo::new(move |_| fate.get() == Fate::Removed);
     let tenant = move || entry.with(|row| visible(&row.tenant));
-    let named = visible(&short);
+    let named = short.clone();
     let put = move |back: bool| {
         editor.edit(|draft| {
             at.with_value(|at| {
@@ -119,7 +119,7 @@ fn row(entry: Memo<KeyRow>) -> AnyView {
     };
     view! {
         <li class="check-row key-row" data-testid="key-row" data-fate=move || fate.get().word()>
-            <p><code class="entry-name" title=hash>{short.clone()}</code>" "{word}</p>
+            <p><code class="entry-name" title=hash>{short}</code>" "{word}</p>
             {body}
         </li>
     }
