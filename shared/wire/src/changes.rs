@@ -21,7 +21,7 @@ macro_rules! changes {
                 deserialize_with = "unique_map::deserialize",
                 skip_serializing_if = "OrderedMap::is_empty"
             )]
-            pub limits: OrderedMap<String, LimitOverrideBody> = "{any}";
+            pub limits: OrderedMap<String, LimitOverrideBody> = "{LimitOverride}";
             /// Claims to budgets, by name.
             #[serde(
                 deserialize_with = "unique_map::deserialize",

@@ -32,9 +32,9 @@ pub struct PolicyDocument {
     pub home: Option<String> = "string?";
     /// Tiers by name.
     #[serde(deserialize_with = "unique_map::deserialize")]
-    pub tiers: OrderedMap<String, TierBody> = "{any}";
+    pub tiers: OrderedMap<String, TierBody> = "{Tier}";
     /// A tenant's tier by the prefix of its name; the first match counts.
-    pub tier_rules: Vec<TierRuleBody> = "[any]";
+    pub tier_rules: Vec<TierRuleBody> = "[TierRule]";
     /// The tier of all others; null refuses them.
     pub default_tier: Option<String> = "string?";
     /// Tenants that Weir distinguishes; those beyond share one.
@@ -49,7 +49,7 @@ pub struct PolicyDocument {
     pub budgets: OrderedMap<String, BudgetBody> = "{Budget}";
     /// Limits by name.
     #[serde(deserialize_with = "unique_map::deserialize")]
-    pub limits: OrderedMap<String, LimitBody> = "{any}";
+    pub limits: OrderedMap<String, LimitBody> = "{Limit}";
     /// Meters by name.
     #[serde(deserialize_with = "unique_map::deserialize")]
     pub meters: OrderedMap<String, MeterBody> = "{Meter}";
@@ -91,14 +91,14 @@ pub struct TierBody {
 }
 }
 
+section! {
 /// One rule that gives a tier by prefix.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
 pub struct TierRuleBody {
     /// What the tenant's name begins with.
-    pub prefix: Option<String>,
+    pub prefix: Option<String> = required "string?";
     /// The tier it then has.
-    pub tier: Option<String>,
+    pub tier: Option<String> = required "string?";
+}
 }
 
 /// How a budget is shared.
@@ -247,79 +247,79 @@ pub enum Cadence {
     Rolling,
 }
 
+section! {
 /// One limit: an `algorithm` with its numbers, or `all` or `any` of other limits.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
 pub struct LimitBody {
     /// The algorithm.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub algorithm: Option<Algorithm>,
+    pub algorithm: Option<Algorithm> = "string";
     /// Units per period, window or cadence.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub limit: Option<u64>,
+    pub limit: Option<u64> = "integer";
     /// The period (gcra; quota with the cadence `fixed` or `rolling`).
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub period_ms: Option<u64>,
+    pub period_ms: Option<u64> = "integer";
     /// Units at once (gcra); `limit` when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub burst: Option<u64>,
+    pub burst: Option<u64> = "integer";
     /// Tokens in a full bucket (token_bucket, dual_token_bucket).
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub capacity: Option<Decimal>,
+    pub capacity: Option<Decimal> = "number";
     /// Tokens that flow in (token_bucket, dual_token_bucket).
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub refill_per_sec: Option<Decimal>,
+    pub refill_per_sec: Option<Decimal> = "number";
     /// Tokens that may be taken at once (dual_token_bucket).
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub peak_capacity: Option<Decimal>,
+    pub peak_capacity: Option<Decimal> = "number";
     /// Tokens that may be taken in a second after that (dual_token_bucket).
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub peak_per_sec: Option<Decimal>,
+    pub peak_per_sec: Option<Decimal> = "number";
     /// Length of the window.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub window_ms: Option<u64>,
+    pub window_ms: Option<u64> = "integer";
     /// Parts of the window (sliding_window, quota with the cadence `rolling`); 10 when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub buckets: Option<u64>,
+    pub buckets: Option<u64> = "integer";
     /// When a quota starts anew.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub cadence: Option<Cadence>,
+    pub cadence: Option<Cadence> = "Cadence";
     /// Minutes that the calendar of a quota is ahead of UTC: -840 to 840; 0 when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub offset_minutes: Option<i64>,
+    pub offset_minutes: Option<i64> = "integer";
     /// The IANA time zone of a quota's calendar, in the place of `offset_minutes`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub time_zone: Option<String>,
+    pub time_zone: Option<String> = "string";
     /// The day on which a quota's week starts: 0 is Sunday; 1, Monday, when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub week_starts_on: Option<u64>,
+    pub week_starts_on: Option<u64> = "integer";
     /// An instant at which a period of the cadence `fixed` starts, in epoch milliseconds; 0 when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub anchor: Option<i64>,
+    pub anchor: Option<i64> = "integer";
     /// Units that leave (leaky_bucket).
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub rate_per_sec: Option<Decimal>,
+    pub rate_per_sec: Option<Decimal> = "number";
     /// The longest wait (leaky_bucket).
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_queue_ms: Option<u64>,
+    pub max_queue_ms: Option<u64> = "integer";
     /// Limits that all have to admit.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub all: Option<Vec<DimensionBody>>,
+    pub all: Option<Vec<DimensionBody>> = "[Dimension]";
     /// Limits of which one has to admit.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub any: Option<Vec<DimensionBody>>,
+    pub any: Option<Vec<DimensionBody>> = "[Dimension]";
     /// Where it is kept.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub scope: Option<Scope>,
+    pub scope: Option<Scope> = "Scope";
     /// Whether each tenant has its own keys.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub per_tenant: Option<bool>,
+    pub per_tenant: Option<bool> = "boolean";
     /// Decided and counted, never enforced.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub shadow: Option<bool>,
+    pub shadow: Option<bool> = "boolean";
     /// The answer when the holder is unreachable.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub on_unavailable: Option<OnUnavailable>,
+    pub on_unavailable: Option<OnUnavailable> = "OnUnavailable";
+}
 }
 
 /// One dimension of a composite limit: the limit's name, or an object.
@@ -358,18 +358,18 @@ impl<'de> Deserialize<'de> for DimensionBody {
     }
 }
 
+section! {
 /// A dimension that is spelled out.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
 pub struct NamedDimensionBody {
     /// The dimension's name; the limit's when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
+    pub name: Option<String> = "string";
     /// The limit.
-    pub limit: Option<String>,
+    pub limit: Option<String> = required "string?";
     /// What a unit of the check costs here; 1 when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub weight: Option<Decimal>,
+    pub weight: Option<Decimal> = "number";
+}
 }
 
 /// The rate-limit headers of a decision.

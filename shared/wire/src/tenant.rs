@@ -43,6 +43,93 @@ pub struct TenantBody {
 }
 }
 
+/// A field of a tenant as a change names it: its own value, or none.
+trait Patched: Default {
+    /// What the tenant itself says.
+    type Own;
+    /// As the value of a change.
+    fn own(&self) -> Option<Self::Own>;
+    /// From the value of a change; `None` if it takes the tenant's own word away.
+    fn of(own: Option<Self::Own>) -> Self;
+}
+
+impl<T: Clone> Patched for Option<T> {
+    type Own = T;
+
+    fn own(&self) -> Self {
+        self.clone()
+    }
+
+    fn of(own: Self) -> Self {
+        own
+    }
+}
+
+/// A list or a map without anything in it is one that says nothing.
+macro_rules! patched_whole {
+    ($([$($of:ident)*] $whole:ty;)+) => { $(
+        impl<$($of: Clone),*> Patched for $whole where Self: Default {
+            type Own = Self;
+
+            fn own(&self) -> Option<Self> {
+                Some(self.clone())
+            }
+
+            fn of(own: Option<Self>) -> Self {
+                own.unwrap_or_default()
+            }
+        }
+    )+ };
+}
+
+patched_whole! {
+    [K V] OrderedMap<K, V>;
+    [T] Vec<T>;
+}
+
+/// Makes the change of a tenant from one row a field: the form, its fields in the OpenAPI document, and both ways between
+/// it and the tenant.
+macro_rules! patch {
+    ($(#[$doc:meta])* pub struct $form:ident of $whole:ident {
+        $($(#[$row:meta])* pub $name:ident: $own:ty = $schema:literal;)+
+    }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+        #[serde(deny_unknown_fields, default)]
+        pub struct $form {
+            $($(#[$row])*
+            #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+            pub $name: Option<Option<$own>>,)+
+            /// Why, for the audit log. No part of the tenant.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub why: Option<String>,
+        }
+
+        impl $form {
+            /// Its fields, as the OpenAPI document has them.
+            pub const SCHEMA: &str =
+                concat!($(stringify!($name), "?: ", $schema, "?, ",)+ "why?: string?");
+
+            /// The change from one word about a tenant to another: the fields in which they differ.
+            #[must_use]
+            pub fn between(from: &$whole, to: &$whole) -> Self {
+                Self {
+                    $($name: (from.$name != to.$name).then(|| to.$name.own()),)+
+                    why: None,
+                }
+            }
+
+            /// Changes a tenant: fields that are not named stay, and those that are named as null go.
+            pub fn apply(self, body: &mut $whole) {
+                $(if let Some(own) = self.$name {
+                    body.$name = Patched::of(own);
+                })+
+            }
+        }
+    };
+}
+
+patch! {
 /// A change of one tenant. What is absent stays as it is; null takes the tenant's own word away, so that what is
 /// beneath counts.
 ///
@@ -54,42 +141,28 @@ pub struct TenantBody {
 /// assert_eq!(patch.weight, Some(None));
 /// assert_eq!(patch.parent, None);
 /// ```
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct TenantPatch {
+pub struct TenantPatch of TenantBody {
     /// Its tier.
-    #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
-    pub tier: Option<Option<String>>,
+    pub tier: String = "string";
     /// Its weight.
-    #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
-    pub weight: Option<Option<Decimal>>,
+    pub weight: Decimal = "number";
     /// The tenant above it.
-    #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
-    pub parent: Option<Option<String>>,
+    pub parent: String = "string";
     /// Units above its guarantee that it may use.
-    #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
-    pub borrow_max: Option<Option<AmountBody>>,
+    pub borrow_max: AmountBody = "Amount";
     /// Units of its guarantee that others may use.
-    #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
-    pub lend_max: Option<Option<AmountBody>>,
+    pub lend_max: AmountBody = "Amount";
     /// All that it says of meters; null for nothing.
-    #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
-    pub meters: Option<Option<OrderedMap<String, MeterOverrideBody>>>,
+    pub meters: OrderedMap<String, MeterOverrideBody> = "{MeterOverride}";
     /// All that it says of guards; null for nothing.
-    #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
-    pub guards: Option<Option<OrderedMap<String, GuardOverrideBody>>>,
+    pub guards: OrderedMap<String, GuardOverrideBody> = "{GuardOverride}";
     /// All that it says of limits; null for nothing.
-    #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
-    pub limits: Option<Option<OrderedMap<String, LimitOverrideBody>>>,
+    pub limits: OrderedMap<String, LimitOverrideBody> = "{LimitOverride}";
     /// All that it says of its claim to single budgets; null for nothing.
-    #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
-    pub budgets: Option<Option<OrderedMap<String, BudgetOverrideBody>>>,
+    pub budgets: OrderedMap<String, BudgetOverrideBody> = "{BudgetOverride}";
     /// The whole list of its overrides; null for none.
-    #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
-    pub overrides: Option<Option<Vec<OverrideBody>>>,
-    /// Why, for the audit log. No part of the tenant.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub why: Option<String>,
+    pub overrides: Vec<OverrideBody> = "[Override]";
+}
 }
 
 impl TenantBody {
@@ -118,54 +191,6 @@ impl TenantBody {
             lend_max: self.lend_max,
             ..BudgetOverrideBody::default()
         }
-    }
-}
-
-impl TenantPatch {
-    /// Its fields, as the OpenAPI document has them.
-    pub const SCHEMA: &str = "tier?: string?, weight?: number?, parent?: string?, borrow_max?: Amount?, \
-        lend_max?: Amount?, meters?: any, guards?: any, limits?: any, budgets?: any, overrides?: [any]?";
-
-    /// The change from one word about a tenant to another: the fields in which they differ.
-    #[must_use]
-    pub fn between(from: &TenantBody, to: &TenantBody) -> Self {
-        Self {
-            tier: changed(&from.tier, &to.tier),
-            weight: changed(&from.weight, &to.weight),
-            parent: changed(&from.parent, &to.parent),
-            borrow_max: changed(&from.borrow_max, &to.borrow_max),
-            lend_max: changed(&from.lend_max, &to.lend_max),
-            meters: changed(&from.meters, &to.meters).map(Some),
-            guards: changed(&from.guards, &to.guards).map(Some),
-            limits: changed(&from.limits, &to.limits).map(Some),
-            budgets: changed(&from.budgets, &to.budgets).map(Some),
-            overrides: changed(&from.overrides, &to.overrides).map(Some),
-            why: None,
-        }
-    }
-
-    /// Changes a tenant: fields that are not named stay, and those that are named as null go.
-    pub fn apply(self, body: &mut TenantBody) {
-        put(&mut body.tier, self.tier.map(Some));
-        put(&mut body.weight, self.weight.map(Some));
-        put(&mut body.parent, self.parent.map(Some));
-        put(&mut body.borrow_max, self.borrow_max.map(Some));
-        put(&mut body.lend_max, self.lend_max.map(Some));
-        put(&mut body.meters, self.meters);
-        put(&mut body.guards, self.guards);
-        put(&mut body.limits, self.limits);
-        put(&mut body.budgets, self.budgets);
-        put(&mut body.overrides, self.overrides);
-    }
-}
-
-fn changed<T: PartialEq + Clone>(from: &T, to: &T) -> Option<T> {
-    (from != to).then(|| to.clone())
-}
-
-fn put<T: Default>(field: &mut T, change: Option<Option<T>>) {
-    if let Some(value) = change {
-        *field = value.unwrap_or_default();
     }
 }
 

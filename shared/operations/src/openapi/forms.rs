@@ -5,10 +5,12 @@ use weir_wire::descriptor::{DescriptorBody, DescriptorEntryBody};
 use weir_wire::metering::{GuardBody, MeterBody};
 use weir_wire::numbers::{
     BudgetOverrideBody, EffectiveBudgetBody, EffectiveGuardBody, EffectiveMeterBody,
-    GuardOverrideBody, MeterOverrideBody,
+    GuardOverrideBody, LimitOverrideBody, MeterOverrideBody,
 };
 use weir_wire::overrides::OverrideBody;
-use weir_wire::policy::{BudgetBody, PolicyDocument, TierBody};
+use weir_wire::policy::{
+    BudgetBody, LimitBody, NamedDimensionBody, PolicyDocument, TierBody, TierRuleBody,
+};
 use weir_wire::tenant::{TenantBody, TenantPatch};
 
 /// Each form with what it is and its fields; a form that is no object begins with `=`.
@@ -233,6 +235,11 @@ pub const FORMS: &[(&str, &str, &str)] = &[
         MeterOverrideBody::SCHEMA,
     ),
     (
+        "LimitOverride",
+        "Numbers of a limit.",
+        LimitOverrideBody::SCHEMA,
+    ),
+    (
         "GuardOverride",
         "Numbers of a guard.",
         GuardOverrideBody::SCHEMA,
@@ -254,10 +261,35 @@ pub const FORMS: &[(&str, &str, &str)] = &[
     ),
     ("Budget", "A budget of the policy.", BudgetBody::SCHEMA),
     (
+        "Cadence",
+        "When a quota starts anew.",
+        "='calendar_month' or 'calendar_week' or 'calendar_day' or 'fixed' or 'rolling'",
+    ),
+    (
         "Sharing",
         "How a budget is shared.",
         "='weighted_fair_escrow' or 'fair_share' or 'weighted_fair_share' or 'first_come' or \
          'static_partition'",
+    ),
+    (
+        "TierRule",
+        "The tier of tenants whose name begins with a prefix.",
+        TierRuleBody::SCHEMA,
+    ),
+    (
+        "Limit",
+        "A limit of the policy: an algorithm with its numbers, or others combined.",
+        LimitBody::SCHEMA,
+    ),
+    (
+        "Dimension",
+        "One limit of those combined: its name, or more of it.",
+        "=string or NamedDimension",
+    ),
+    (
+        "NamedDimension",
+        "A limit under a name of its own, or with its cost.",
+        NamedDimensionBody::SCHEMA,
     ),
     ("Meter", "A meter of the policy.", MeterBody::SCHEMA),
     ("Guard", "A guard of the policy.", GuardBody::SCHEMA),
@@ -273,9 +305,8 @@ pub const FORMS: &[(&str, &str, &str)] = &[
     ),
     (
         "Policy",
-        "The policy document. Every key at the top is answered, but `descriptors` without any; a limit is an algorithm with its numbers, or \
-         others combined.",
-        "...PolicyRequest!, tiers: {Tier}, descriptors?: {[Descriptor]}",
+        "The policy document. Every key at the top is answered, but `descriptors` without any.",
+        "...PolicyRequest!, descriptors?: {[Descriptor]}",
     ),
     (
         "PolicyRequest",
