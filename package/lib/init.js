@@ -38,7 +38,7 @@ export const init = (folder) => {
     name: basename(resolve(folder)).toLowerCase().replace(/[^a-z0-9-]+/g, "-") || "weir-deployment",
     private: true,
     type: "module",
-    scripts: { dev: "weir dev", check: "weir check", deploy: "wrangler deploy" },
+    scripts: { dev: "weir dev", check: "weir check", types: "wrangler types --include-runtime=false", deploy: "wrangler deploy" },
     cloudflare,
     dependencies: { weir: file === undefined ? version : `file:${basename(file)}` },
     devDependencies: { wrangler },

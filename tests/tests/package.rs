@@ -279,6 +279,22 @@ async fn a_machine_with_node_alone_decides_within_a_minute_of_the_file() {
     native::programs_are_the_package_s(&installed, &running);
 }
 
+/// What `npm run types` runs writes the type of the deployment's bindings and secrets, by its own configuration.
+fn types_name_the_bindings(folder: &Path) {
+    let script = read(&folder.join("package.json"))["scripts"]["types"].clone();
+    let script = script.as_str().expect("a script of types");
+    let mut types = Command::new(wrangler().unwrap());
+    types
+        .current_dir(folder)
+        .env("WRANGLER_SEND_METRICS", "false");
+    types.args(script.strip_prefix("wrangler ").unwrap().split(' '));
+    succeed(&mut types);
+    let types = std::fs::read_to_string(folder.join("worker-configuration.d.ts")).unwrap();
+    for binding in ["COORDINATOR: Durable", "REGION_ESCROW: Durable", "ASSETS: Fetcher"] {
+        assert!(types.contains(binding), "{binding}: {types}");
+    }
+}
+
 /// `init` makes a folder that wrangler takes, and that runs by its own policy.
 async fn deployment(installed: &Installed) {
     let folder = installed.folder.path().join("my-limits");
@@ -334,6 +350,7 @@ async fn deployment(installed: &Installed) {
         bundle.contains("WEIR_POLICY"),
         "the policy is in the bundle"
     );
+    types_name_the_bindings(&folder);
 
     std::fs::copy(folder.join(".dev.vars.example"), folder.join(".dev.vars")).unwrap();
     let mut own = File::options()

@@ -16,21 +16,22 @@ pub(super) fn words(schema: &Value, link: &dyn Fn(&str) -> String) -> String {
         return either(forms.iter().map(|form| words(form, link)).collect());
     }
     match &schema["type"] {
-        Value::Array(kinds) => either(
-            kinds
-                .iter()
-                .filter_map(Value::as_str)
-                .map(str::to_owned)
-                .collect(),
-        ),
-        Value::String(kind) if kind == "array" => {
-            format!("list of {}", words(&schema["items"], link))
+        Value::Array(kinds) => {
+            let kinds = kinds.iter().filter_map(Value::as_str);
+            either(kinds.map(|kind| of_type(kind, schema, link)).collect())
         }
-        Value::String(kind) if kind == "object" && schema["additionalProperties"].is_object() => {
+        Value::String(kind) => of_type(kind, schema, link),
+        _ => "any".to_owned(),
+    }
+}
+
+fn of_type(kind: &str, schema: &Value, link: &dyn Fn(&str) -> String) -> String {
+    match kind {
+        "array" => format!("list of {}", words(&schema["items"], link)),
+        "object" if schema["additionalProperties"].is_object() => {
             format!("map of {}", words(&schema["additionalProperties"], link))
         }
-        Value::String(kind) => kind.clone(),
-        _ => "any".to_owned(),
+        kind => kind.to_owned(),
     }
 }
 
