@@ -15,10 +15,12 @@ use weir_shared::wire::exchange::{ExchangeBody, Refusal, Terms};
 
 use crate::federation::{everyone, holder, message, terms};
 
+mod answers;
 mod commit;
 mod keys;
 mod lease;
 mod question;
+mod rules;
 mod settlement;
 
 const LIMIT: u64 = 40;

@@ -290,7 +290,11 @@ fn types_name_the_bindings(folder: &Path) {
     types.args(script.strip_prefix("wrangler ").unwrap().split(' '));
     succeed(&mut types);
     let types = std::fs::read_to_string(folder.join("worker-configuration.d.ts")).unwrap();
-    for binding in ["COORDINATOR: Durable", "REGION_ESCROW: Durable", "ASSETS: Fetcher"] {
+    for binding in [
+        "COORDINATOR: Durable",
+        "REGION_ESCROW: Durable",
+        "ASSETS: Fetcher",
+    ] {
         assert!(types.contains(binding), "{binding}: {types}");
     }
 }

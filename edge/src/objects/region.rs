@@ -2,7 +2,6 @@
 //! holds the last policy and tokens that it has seen. The keys of limits are kept by further objects of the same class, its
 //! shards, and so are answers that are remembered.
 
-mod access;
 mod answers;
 mod counters;
 mod escrow_rows;
@@ -11,7 +10,7 @@ mod lend;
 mod nodes;
 mod overload;
 mod own;
-mod policy;
+mod rules;
 mod settle;
 mod settled;
 
@@ -19,8 +18,6 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use futures_channel::oneshot;
-use weir_shared::access::refresh::Refresh;
-use weir_shared::access::uses::Uses;
 use weir_shared::accounting::frame::{Inbox, Outbox};
 use weir_shared::accounting::lost::Accountable;
 use weir_shared::clock::MonotonicClock;
@@ -31,10 +28,10 @@ use weir_shared::limiting::settlement::{SettleBody, SettleReply};
 use weir_shared::node::LendAnswer;
 use weir_shared::node::escrow::EscrowNode;
 use weir_shared::node::pool::PoolNode;
+use weir_shared::node::rules::RulesNode;
 use weir_shared::node::settlement::SettlementNode;
 use weir_shared::ordered::OrderedMap;
 use weir_shared::units::{EpochMs, HolderId, Incarnation};
-use weir_shared::wire::access::SavedAccess;
 use weir_shared::wire::windows::ClosedBody;
 use worker::{Date, DurableObject, Env, Request, Response, State, durable_object};
 
@@ -46,15 +43,10 @@ use super::storage::{Database, integer, number};
 use super::trace;
 use answers::Answers;
 use nodes::Caller;
-use policy::Loaded;
 use settle::PoolRow;
 
 const SCHEMA: &[&str] = &[
     "CREATE TABLE IF NOT EXISTS life (id INTEGER PRIMARY KEY, incarnation INTEGER)",
-    "CREATE TABLE IF NOT EXISTS policy (id INTEGER PRIMARY KEY, revision INTEGER, document TEXT)",
-    "CREATE TABLE IF NOT EXISTS handovers (id INTEGER PRIMARY KEY, revision INTEGER, body TEXT)",
-    "CREATE TABLE IF NOT EXISTS placement (id INTEGER PRIMARY KEY, secret TEXT)",
-    "CREATE TABLE IF NOT EXISTS access (id INTEGER PRIMARY KEY, body TEXT)",
     "CREATE TABLE IF NOT EXISTS escrows (pool TEXT PRIMARY KEY, ends_at INTEGER, body TEXT)",
     "CREATE TABLE IF NOT EXISTS pools (name TEXT PRIMARY KEY, label INTEGER, body TEXT)",
     "CREATE TABLE IF NOT EXISTS settlements (op TEXT PRIMARY KEY, expires_at INTEGER, body TEXT)",
@@ -84,11 +76,10 @@ struct Core {
 struct Machine {
     name: String,
     clock: MonotonicClock,
-    policy: Option<Loaded>,
-    access: Option<Rc<SavedAccess>>,
-    /// Tokens that isolates saw.
-    uses: Uses,
-    refresh: Refresh,
+    /// The last policy and tokens that it has seen.
+    rules: RulesNode<Caller>,
+    /// Who waits for them.
+    needing: OrderedMap<Caller, oneshot::Sender<()>>,
     escrows: OrderedMap<String, EscrowNode<Caller>>,
     /// Who waits for the answer of a node, and how many ever did.
     callers: OrderedMap<Caller, oneshot::Sender<Option<LendAnswer>>>,
@@ -114,8 +105,6 @@ struct Machine {
     /// What is told of windows of the whole deployment, for the ledger at the policy's home.
     windows: Outbox,
     flushing_until: EpochMs,
-    /// Who waits for what the registry is asked.
-    asking: Vec<oneshot::Sender<bool>>,
 }
 
 impl DurableObject for Region {
@@ -126,6 +115,7 @@ impl DurableObject for Region {
             &state,
             &[
                 SCHEMA,
+                rules::SCHEMA,
                 settled::SCHEMA,
                 keys::SCHEMA,
                 answers::SCHEMA,
@@ -217,14 +207,13 @@ impl Core {
         let statement = "INSERT OR REPLACE INTO life (id, incarnation) VALUES (1, ?)";
         self.database.run(statement, vec![number(incarnation.0)])?;
         let settled = settled::load(&self.database, name)?;
+        let rules = rules::load(&self.database, name)?;
         let id = HolderId::of_name(name);
         *self.machine.try_borrow_mut()? = Some(Machine {
             name: name.to_owned(),
             clock: MonotonicClock::default(),
-            policy: None,
-            access: None,
-            uses: Uses::new(0),
-            refresh: Refresh::default(),
+            rules,
+            needing: OrderedMap::new(),
             escrows: OrderedMap::new(),
             callers: OrderedMap::new(),
             calls: 0,
@@ -241,7 +230,6 @@ impl Core {
             outbox: Outbox::new(id, incarnation),
             windows: Outbox::new(HolderId::of_name(&format!("{name}/windows")), incarnation),
             flushing_until: EpochMs(0),
-            asking: Vec::new(),
         });
         Ok(())
     }

@@ -13,10 +13,13 @@
 //! | [`keys`] | a shard of keys, which decides, holds and settles |
 //! | [`commit`] | what it asks of shards: each holds, and all commit or all undo |
 //! | [`ledger`] | a region's ledger: counts, each frame once, and stores what is over |
+//! | [`rules`] | the last policy and tokens that a region has seen: durable before they are in force |
 //! | [`settled`] | a region's settlements on their way to the ledgers: sends what they have not counted, drops what both have |
 //! | [`settlement`] | a region's settlements: what goes back into pools, and that it did, is one write |
+//! | [`answers`] | answers that are remembered by keys: a claim is durable before it is anybody's |
 //! | [`registry`] | policies, tokens, keys and the audit log: writes a change with its record, tells regions, answers |
 
+pub mod answers;
 pub mod commit;
 pub mod escrow;
 mod gate;
@@ -27,6 +30,7 @@ pub mod ledger;
 pub mod pool;
 pub mod question;
 pub mod registry;
+pub mod rules;
 pub mod settled;
 pub mod settlement;
 

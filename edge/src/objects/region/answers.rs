@@ -1,11 +1,13 @@
-//! Answers that are remembered by idempotency keys: an object of its own, with a row a key.
+//! Answers that are remembered by idempotency keys: an object of its own, with a row a key. Carries out what `node::answers`
+//! says.
 
 use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::rc::Rc;
 
 use weir_shared::clock::MonotonicClock;
-use weir_shared::limiting::idempotency::{ClaimBody, Claimed, KeepBody, Keys, Remembered, claim};
-use weir_shared::limits::{IDEMPOTENCY_MS, PURGE_MS};
+use weir_shared::limiting::idempotency::{ClaimBody, Claimed, KeepBody, Keys, Remembered};
+use weir_shared::node::answers::{AnswersNode, Effect, Event};
 use weir_shared::units::EpochMs;
 use worker::{Date, Response, State, console_error};
 
@@ -28,10 +30,14 @@ pub(super) struct Answers {
 #[derive(Default)]
 struct Memory {
     clock: MonotonicClock,
-    /// How many keys there are, once they were counted.
-    keys: Option<Keys>,
-    /// When answers that are over were last looked for.
-    purged_at: EpochMs,
+    node: AnswersNode,
+}
+
+/// What came of an event.
+#[derive(Default)]
+struct Carried {
+    claimed: Option<Claimed>,
+    wake_in_ms: Option<u64>,
 }
 
 impl Answers {
@@ -46,13 +52,16 @@ impl Answers {
     /// Answers a call that is for answers; `None` for any other.
     pub(super) async fn answer(&self, arrived: &Arrived) -> Option<worker::Result<Response>> {
         if arrived.is::<ClaimBody>() {
-            let claimed = arrived.parse().and_then(|body| self.claim(&body));
-            self.alarm.set(IDEMPOTENCY_MS).await;
+            let claimed = match arrived.parse() {
+                Ok(body) => self.claim(body).await,
+                Err(refused) => Err(refused),
+            };
             return Some(arrived.answer(claimed));
         }
         if arrived.is::<KeepBody>() {
-            let kept = arrived.parse().and_then(|body| self.keep(body));
-            return Some(arrived.answer(kept));
+            let body = arrived.parse();
+            let kept = body.and_then(|body| self.carry_out(Event::Keep(body)));
+            return Some(arrived.answer(kept.map(|_| Done {})));
         }
         None
     }
@@ -68,63 +77,74 @@ impl Answers {
     /// Forgets what is over; the object sleeps once nothing is left.
     pub(super) async fn alarm(&self) {
         self.alarm.rang();
-        match self.forget_all(self.now()) {
-            Ok(keys) if keys == Keys::default() => {}
-            Ok(_) => self.alarm.set(IDEMPOTENCY_MS).await,
+        match self.carry_out(Event::Woke) {
+            Ok(carried) => self.wake_in(&carried).await,
             Err(refused) => console_error!("answers: {}", refused.0),
         }
     }
 
-    fn claim(&self, body: &ClaimBody) -> Result<Claimed, Refused> {
-        let now = self.now();
-        let due = now.since(self.memory.try_borrow()?.purged_at) >= PURGE_MS;
-        let known = self.memory.try_borrow()?.keys.is_some();
-        if due || !known {
-            self.forget_all(now)?;
-        }
-        let stored = self.stored(&body.key)?;
-        let mut memory = self.memory.try_borrow_mut()?;
-        let keys = memory.keys.get_or_insert_with(Keys::default);
-        let claimed = claim(body, stored.as_ref(), keys, now);
-        if let Claimed::New { at } = claimed {
-            let new = Remembered::of(body, at);
-            self.database.run(
-                "INSERT OR REPLACE INTO answers (key, owner, print, at, body) VALUES (?, ?, ?, ?, NULL)",
-                vec![
-                    body.key.as_str().into(),
-                    new.owner.as_str().into(),
-                    new.print.as_str().into(),
-                    number(at.0),
-                ],
-            )?;
-            if stored.is_none() {
-                keys.add(&body.owner);
-            }
-        }
-        Ok(claimed)
+    async fn claim(&self, body: ClaimBody) -> Result<Claimed, Refused> {
+        let carried = self.carry_out(Event::Claim(body))?;
+        self.wake_in(&carried).await;
+        let unanswered = || Refused("a claim came to nothing".to_owned());
+        carried.claimed.ok_or_else(unanswered)
     }
 
-    /// Keeps the answer of a claim; without one, the key is as if it had never been claimed.
-    fn keep(&self, body: KeepBody) -> Result<Done, Refused> {
-        let stored = self.stored(&body.key)?;
-        let Some(claim) = stored.filter(|stored| stored.takes(&body)) else {
-            return Ok(Done {});
-        };
-        match body.answer {
-            Some(answer) => {
-                let statement = "UPDATE answers SET body = ? WHERE key = ?";
-                self.database
-                    .run(statement, vec![answer.into(), body.key.into()])?;
-            }
-            None => {
-                let statement = "DELETE FROM answers WHERE key = ?";
-                self.database.run(statement, vec![body.key.into()])?;
-                if let Some(keys) = &mut self.memory.try_borrow_mut()?.keys {
-                    keys.remove(&claim.owner);
-                }
-            }
+    async fn wake_in(&self, carried: &Carried) {
+        if let Some(ms) = carried.wake_in_ms {
+            self.alarm.set(ms).await;
         }
-        Ok(Done {})
+    }
+
+    /// Does what the node says until nothing is left.
+    fn carry_out(&self, event: Event) -> Result<Carried, Refused> {
+        let (mut carried, mut failed) = (Carried::default(), None);
+        let mut effects = VecDeque::from(self.step(event)?);
+        while let Some(effect) = effects.pop_front() {
+            let done = match effect {
+                Effect::Forget(until) => self.forget(until).map(Event::Forgotten),
+                Effect::Read(key) => self.stored(&key).map(Event::Read),
+                Effect::Persist(key, row) => self.write(&key, row).map(|()| Event::Persisted),
+                Effect::Claimed(claimed) => {
+                    carried.claimed = Some(claimed);
+                    continue;
+                }
+                Effect::WakeIn(ms) => {
+                    carried.wake_in_ms = Some(ms);
+                    continue;
+                }
+                Effect::Kept | Effect::Fail => continue,
+            };
+            let event = done.unwrap_or_else(|refused| {
+                failed = Some(refused);
+                Event::Failed
+            });
+            effects.extend(self.step(event)?);
+        }
+        failed.map_or(Ok(carried), Err)
+    }
+
+    fn step(&self, event: Event) -> Result<Vec<Effect>, Refused> {
+        let Memory { clock, node } = &mut *self.memory.try_borrow_mut()?;
+        let now = clock.read(EpochMs(Date::now().as_millis()));
+        Ok(node.step(event, now))
+    }
+
+    fn write(&self, key: &str, row: Option<Remembered>) -> Result<(), Refused> {
+        let Some(row) = row else {
+            let statement = "DELETE FROM answers WHERE key = ?";
+            return self.database.run(statement, vec![key.into()]);
+        };
+        let statement =
+            "INSERT OR REPLACE INTO answers (key, owner, print, at, body) VALUES (?, ?, ?, ?, ?)";
+        let values = vec![
+            key.into(),
+            row.owner.into(),
+            row.print.into(),
+            number(row.at.0),
+            row.answer.map_or(Value::Null, Value::from),
+        ];
+        self.database.run(statement, values)
     }
 
     /// What is stored of a key. A row that cannot be read is none.
@@ -141,27 +161,16 @@ impl Answers {
         }))
     }
 
-    /// Forgets answers that are over, and counts the rest.
-    fn forget_all(&self, now: EpochMs) -> Result<Keys, Refused> {
-        let over = now.0.saturating_sub(IDEMPOTENCY_MS);
+    /// Drops answers that are over, and counts the rest.
+    fn forget(&self, until: EpochMs) -> Result<Keys, Refused> {
         let statement = "DELETE FROM answers WHERE at <= ?";
-        self.database.run(statement, vec![number(over)])?;
+        self.database.run(statement, vec![number(until.0)])?;
         let count = "SELECT owner, COUNT(*) FROM answers GROUP BY owner";
         let rows = self.database.rows(count, vec![])?;
         let owners = rows.into_iter().filter_map(|row: Vec<Value>| {
             let count = usize::try_from(integer(row.get(1))?).ok()?;
             Some((text(row.first())?.to_owned(), count))
         });
-        let keys = Keys::of(owners);
-        let mut memory = self.memory.try_borrow_mut()?;
-        memory.keys = Some(keys.clone());
-        memory.purged_at = now;
-        Ok(keys)
-    }
-
-    fn now(&self) -> EpochMs {
-        let now = EpochMs(Date::now().as_millis());
-        let memory = self.memory.try_borrow_mut();
-        memory.map_or(now, |mut memory| memory.clock.read(now))
+        Ok(Keys::of(owners))
     }
 }

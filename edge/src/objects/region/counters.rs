@@ -88,7 +88,7 @@ impl Core {
             let done = self.with(|machine, now| {
                 let name = machine.name.as_str();
                 let served = |pool: &String| {
-                    let loaded = machine.policy.as_ref();
+                    let loaded = machine.rules.policy();
                     loaded.is_some_and(|loaded| {
                         let revision = loaded.saved.revision;
                         loaded.policy.terms(pool, name, revision, now).is_some()
@@ -149,7 +149,7 @@ impl Core {
 
     async fn flush_windows(self: &Rc<Self>) -> Result<(), Refused> {
         let begun = self.with(|machine, now| {
-            let home = machine.policy.as_ref()?.policy.home.clone();
+            let home = machine.rules.policy()?.policy.home.clone();
             Some((machine.windows.begin(now)?, home))
         })?;
         let Some((frame, home)) = begun else {
@@ -187,7 +187,7 @@ impl Core {
     /// Asks or returns where a coordinator should hear of it. Nobody waits for the answer.
     fn return_unneeded(self: &Rc<Self>) -> Result<(), Refused> {
         let due = self.with(|machine, now| {
-            let Some(loaded) = machine.policy.clone() else {
+            let Some(loaded) = machine.rules.policy().cloned() else {
                 return Vec::new();
             };
             let revision = loaded.saved.revision;
@@ -217,7 +217,7 @@ impl Machine {
     }
 
     fn tell_windows(&mut self, parts: WindowParts) {
-        let policy = self.policy.as_ref().map(|loaded| Rc::clone(&loaded.policy));
+        let policy = self.rules.policy().map(|loaded| Rc::clone(&loaded.policy));
         for (budget, mut labels) in parts {
             let own = policy
                 .as_ref()

@@ -23,7 +23,7 @@ impl Core {
         };
         for budget in budgets {
             let own = self.with(|machine, _| {
-                let loaded = machine.policy.as_ref();
+                let loaded = machine.rules.policy();
                 loaded.is_some_and(|loaded| loaded.policy.region_owns(budget))
             })?;
             let held = if own {

@@ -8,11 +8,11 @@ use weir_shared::federation::message::Message;
 use weir_shared::json;
 use weir_shared::limiting::owner::Account;
 use weir_shared::limits::{CALL_MS_MAX, CONTACT_MS_MIN};
+use weir_shared::node::rules::PolicyInForce;
 use weir_shared::node::{LendAnswer, escrow};
 use weir_shared::wire::exchange::{ExchangeAnswer, ExchangeBody, Refusal, Terms};
 
 use super::Core;
-use super::policy::Loaded;
 use crate::objects::deadline::within;
 use crate::objects::server::Refused;
 
@@ -26,7 +26,7 @@ impl Core {
         // First, so that a question to the registry takes them along.
         self.with(|machine, now| {
             machine.heard_at = Some(now);
-            machine.note_uses(&call.tokens_used);
+            machine.rules.note_uses(&call.tokens_used);
         })?;
         let wanted = call.token_wanted.as_deref();
         let loaded = self.policy(&call.region, wanted).await?;
@@ -63,7 +63,7 @@ impl Core {
             let own = own.map(|node| node.pool().next_contact_ms(now));
             contacts.chain(own).max().unwrap_or(CONTACT_MS_MIN)
         })?;
-        let access = self.with(|machine, _| machine.access_beyond(call.access_revision))?;
+        let access = self.with(|machine, _| machine.rules.access_beyond(call.access_revision))?;
         let access = access.map(|access| json::to_value(access.as_ref()));
         let older = call.revision < loaded.saved.revision;
         let policy = older.then(|| json::to_value(loaded.saved.as_ref()));
@@ -83,7 +83,7 @@ impl Core {
         self: &Rc<Self>,
         body: ExchangeBody,
         account: &Account,
-        loaded: &Loaded,
+        loaded: &PolicyInForce,
     ) -> Result<ExchangeAnswer, Refused> {
         let message = match Message::try_from(body) {
             Ok(message) => message,

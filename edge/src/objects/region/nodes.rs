@@ -135,7 +135,7 @@ impl Core {
     async fn exchange_above(&self, body: &ExchangeBody) -> Option<LendAnswer> {
         let pool = body.budget.as_str();
         let known = self.with(|machine, _| {
-            let saved = machine.policy.as_ref()?;
+            let saved = machine.rules.policy()?;
             Some((saved.policy.home.clone(), saved.saved.placement))
         });
         // A message is made under a policy.

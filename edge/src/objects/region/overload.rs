@@ -25,7 +25,7 @@ impl Core {
             return Ok(false);
         }
         let (name, home, now) = self.with(|machine, now| {
-            let loaded = machine.policy.as_ref();
+            let loaded = machine.rules.policy();
             let home = loaded.map(|loaded| loaded.policy.home.clone());
             (machine.name.clone(), home, now)
         })?;

@@ -9,6 +9,7 @@ use weir_shared::federation::stored::{StoredEscrow, StoredPool};
 use weir_shared::limiting::owner::Account;
 use weir_shared::limiting::settlement::{PoolChange, SettleBody, SettleReply};
 use weir_shared::limits::OPERATOR_CALL_MS_MAX;
+use weir_shared::node::rules::PolicyInForce;
 use weir_shared::node::settlement::{Debt, Effect, Event, Facts, Rows};
 use weir_shared::node::{Refund, Spent, escrow, pool};
 use weir_shared::units::{HolderId, Incarnation, OpId, Sequence};
@@ -17,7 +18,6 @@ use weir_shared::wire::stored::{StoredSettlement, read_row};
 use worker::console_error;
 
 use super::nodes::Caller;
-use super::policy::Loaded;
 use super::{Core, escrow_rows, own, settled};
 use crate::objects::deadline::within;
 use crate::objects::server::Refused;
@@ -79,7 +79,7 @@ impl Core {
         caller: Caller,
         first: Event<PoolRow>,
         account: &Account,
-        loaded: &Loaded,
+        loaded: &PolicyInForce,
     ) -> Result<Option<Refused>, Refused> {
         let step = |event| self.with(|machine, now| machine.settlements.step(&caller, event, now));
         let mut effects = VecDeque::from(step(first)?);
@@ -124,7 +124,7 @@ impl Core {
     fn do_unanswered(
         self: &Rc<Self>,
         effect: Effect<Caller, PoolRow>,
-        loaded: &Loaded,
+        loaded: &PolicyInForce,
     ) -> Result<(), Refused> {
         match effect {
             Effect::Forget(until) => {
@@ -183,7 +183,7 @@ impl Core {
         &self,
         change: &PoolChange,
         account: &Account,
-        loaded: &Loaded,
+        loaded: &PolicyInForce,
     ) -> Result<Option<Refund<PoolRow>>, Refused> {
         let spent = Spent {
             label: change.label,
@@ -210,7 +210,7 @@ impl Core {
         self: &Rc<Self>,
         pool: &str,
         durable: bool,
-        loaded: &Loaded,
+        loaded: &PolicyInForce,
     ) -> Result<(), Refused> {
         match (loaded.policy.region_owns(pool), durable) {
             (true, true) => self.run_own(pool, pool::Event::Persisted).map(|_| ()),
@@ -225,7 +225,7 @@ impl Core {
         self: &Rc<Self>,
         change: &PoolChange,
         account: &Account,
-        loaded: &Loaded,
+        loaded: &PolicyInForce,
     ) -> Result<Debt, Refused> {
         let revision = loaded.saved.revision;
         let terms = self.terms_of(&change.pool, loaded)?;

@@ -66,7 +66,7 @@ impl Core {
     pub(super) async fn flush_settled(self: &Rc<Self>) -> Result<(), Refused> {
         let step =
             |event| self.with(|machine, now| machine.settlements.settled_mut().step(event, now));
-        let knows_home = self.with(|machine, _| machine.policy.is_some())?;
+        let knows_home = self.with(|machine, _| machine.rules.policy().is_some())?;
         let mut effects = VecDeque::from(step(Event::Flush { knows_home })?);
         let mut failed = None;
         while let Some(effect) = effects.pop_front() {
@@ -111,7 +111,7 @@ impl Core {
         let region = self.with(|machine, _| match ledger {
             Ledger::Own => Some(machine.name.clone()),
             Ledger::Home => {
-                let loaded = machine.policy.as_ref();
+                let loaded = machine.rules.policy();
                 loaded.map(|loaded| loaded.policy.home.clone())
             }
         });
