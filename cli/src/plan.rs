@@ -199,7 +199,6 @@ fn rows(preview: &PreviewBody) -> (Table, String) {
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
-    use weir_shared::units::EpochMs;
     use weir_shared::wire::count::Count;
     use weir_shared::wire::rule_kind::RuleKind;
 
@@ -220,18 +219,13 @@ mod tests {
 
     fn preview(rows: Vec<PreviewRow>) -> PreviewBody {
         PreviewBody {
-            at: EpochMs(0),
             windows: 3,
-            windows_left_out: 0,
-            intervals: 0,
             interval_ms: 60_000,
-            tenants_left_out: 0,
             gaining: 1,
             losing: 1,
-            gains: Vec::new(),
-            loses: Vec::new(),
             rows_total: rows.len() as u64,
             rows,
+            ..PreviewBody::default()
         }
     }
 

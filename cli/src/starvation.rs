@@ -201,18 +201,11 @@ mod tests {
 
     fn preview(rows: Vec<PreviewRow>) -> PreviewBody {
         PreviewBody {
-            at: EpochMs(0),
             windows: 1,
-            windows_left_out: 0,
-            intervals: 0,
             interval_ms: 60_000,
-            tenants_left_out: 0,
-            gaining: 0,
-            losing: 0,
-            gains: Vec::new(),
-            loses: Vec::new(),
             rows_total: rows.len() as u64,
             rows,
+            ..PreviewBody::default()
         }
     }
 

@@ -114,7 +114,6 @@ impl Line {
 
 #[cfg(test)]
 mod tests {
-    use weir_shared::units::EpochMs;
     use weir_shared::wire::count::Count;
     use weir_shared::wire::rule_kind::RuleKind;
 
@@ -135,18 +134,14 @@ mod tests {
     fn body(rows: Vec<PreviewRow>, windows: u64, intervals: u64) -> PreviewBody {
         let count = |of: fn(&PreviewRow) -> bool| rows.iter().filter(|row| of(row)).count() as u64;
         PreviewBody {
-            at: EpochMs(0),
             windows,
-            windows_left_out: 0,
             intervals,
             interval_ms: 60_000,
-            tenants_left_out: 0,
             gaining: count(|row| row.candidate > row.present),
             losing: count(|row| row.candidate < row.present),
-            gains: Vec::new(),
-            loses: Vec::new(),
             rows_total: rows.len() as u64,
             rows,
+            ..PreviewBody::default()
         }
     }
 

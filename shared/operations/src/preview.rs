@@ -60,6 +60,14 @@ impl Recorded {
         let lists = [&self.meters, &self.guards, &self.limits, &self.overload];
         lists.iter().map(|list| list.len() as u64).sum()
     }
+
+    /// How many intervals of time there are, whoever asked in them and for what.
+    #[must_use]
+    pub fn spans(&self) -> u64 {
+        let lists = [&self.meters, &self.guards, &self.limits, &self.overload];
+        let starts = lists.into_iter().flatten().map(|one| one.at);
+        starts.collect::<OrderedSet<_>>().len() as u64
+    }
 }
 
 /// One window of a budget.
@@ -262,6 +270,7 @@ impl Rows {
             windows: recorded.budgets.len() as u64,
             windows_left_out: recorded.left_out,
             intervals: recorded.intervals(),
+            spans: recorded.spans(),
             interval_ms: match recorded.interval_ms {
                 0 => MINUTE_MS,
                 interval_ms => interval_ms,

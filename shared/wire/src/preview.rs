@@ -8,7 +8,7 @@ use super::count::{Count, is_zero};
 use super::rule_kind::RuleKind;
 
 /// Who gains and who loses, over what was recorded.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PreviewBody {
     /// As of when both policies count.
     pub at: EpochMs,
@@ -19,6 +19,10 @@ pub struct PreviewBody {
     pub windows_left_out: u64,
     /// Intervals of meters, guards, limits and overload resources that were looked at, each tenant's for itself.
     pub intervals: u64,
+    /// The intervals of time that those are of: what several tenants asked for in one minute is of one minute. Absent for none,
+    /// and from older servers.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub spans: u64,
     /// Their length: a minute; longer where there were many tenants.
     #[serde(default = "minute", skip_serializing_if = "is_minute")]
     pub interval_ms: u64,

@@ -317,7 +317,7 @@ pub const FORMS: &[(&str, &str, &str)] = &[
         "Preview",
         "Who gains and who loses by a candidate, over recorded windows and minutes.",
         "at: integer, windows: integer, windows_left_out?: integer, intervals: integer, \
-         interval_ms?: integer, tenants_left_out?: integer, gaining: integer, losing: integer, gains: [string], \
+         spans?: integer, interval_ms?: integer, tenants_left_out?: integer, gaining: integer, losing: integer, gains: [string], \
          loses: [string], rows_total: integer, rows: [PreviewRow]",
     ),
     (

@@ -177,6 +177,17 @@ mod tests {
     }
 
     #[test]
+    fn an_interval_in_which_several_asked_for_several_things_is_one_of_time() {
+        let mut counters = TenantCounters::default();
+        let limits = &mut counters.limits;
+        limits.insert("login".to_owned(), Tally::default());
+        limits.insert("search".to_owned(), Tally::default());
+        let of = |tenant: &'static str, at: u64| (tenant, at, counters.clone());
+        let recorded = told(&[of("acme", 0), of("acme", 60_000), of("zeta", 60_000)]);
+        assert_eq!((recorded.intervals(), recorded.spans()), (6, 2));
+    }
+
+    #[test]
     fn a_guard_counts_what_its_budget_rejected_as_demand() {
         let mut counters = TenantCounters::default();
         let tally = GuardTally {

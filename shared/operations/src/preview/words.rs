@@ -7,15 +7,17 @@ use weir_wire::preview::PreviewBody;
 /// The whole of a preview in a sentence: over what, and for how many.
 #[must_use]
 pub fn summary(preview: &PreviewBody) -> String {
+    // An older server tells each tenant's intervals alone.
+    let spans = match preview.spans {
+        0 => preview.intervals,
+        spans => spans,
+    };
     let minutes = match preview.interval_ms / MINUTE_MS {
-        0 | 1 => counted(preview.intervals, "minute"),
-        minutes => format!(
-            "{} of {minutes} minutes",
-            counted(preview.intervals, "interval")
-        ),
+        0 | 1 => counted(spans, "minute"),
+        minutes => format!("{} of {minutes} minutes", counted(spans, "interval")),
     };
     let windows = counted(preview.windows, "window");
-    let over = [(preview.windows, windows), (preview.intervals, minutes)];
+    let over = [(preview.windows, windows), (spans, minutes)];
     let over = over.into_iter().filter(|(number, _)| *number > 0);
     let over: Vec<String> = over.map(|(_, text)| text).collect();
     if over.is_empty() {
@@ -52,26 +54,7 @@ pub fn summary(preview: &PreviewBody) -> String {
 
 #[cfg(test)]
 mod tests {
-    use weir_core::units::EpochMs;
-
     use super::*;
-
-    fn empty() -> PreviewBody {
-        PreviewBody {
-            at: EpochMs(0),
-            windows: 0,
-            windows_left_out: 0,
-            intervals: 0,
-            interval_ms: MINUTE_MS,
-            tenants_left_out: 0,
-            gaining: 0,
-            losing: 0,
-            gains: Vec::new(),
-            loses: Vec::new(),
-            rows_total: 0,
-            rows: Vec::new(),
-        }
-    }
 
     #[test]
     fn the_preview_is_a_sentence() {
@@ -110,10 +93,24 @@ mod tests {
                 intervals,
                 gaining,
                 losing,
-                ..empty()
+                ..PreviewBody::default()
             };
             assert_eq!(summary(&told), text);
         }
+    }
+
+    #[test]
+    fn minutes_in_which_several_asked_are_said_once() {
+        let told = PreviewBody {
+            intervals: 48,
+            spans: 12,
+            gaining: 1,
+            ..PreviewBody::default()
+        };
+        assert_eq!(
+            summary(&told),
+            "Over 12 minutes of demand as recorded: 1 tenant would gain, nobody would lose."
+        );
     }
 
     #[test]
@@ -123,7 +120,7 @@ mod tests {
             interval_ms: 15 * MINUTE_MS,
             tenants_left_out: 3,
             gaining: 1,
-            ..empty()
+            ..PreviewBody::default()
         };
         assert_eq!(
             summary(&told),
