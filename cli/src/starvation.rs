@@ -13,6 +13,7 @@
 use serde::Serialize;
 use weir_shared::ordered::OrderedSet;
 use weir_shared::policy::Policy;
+use weir_shared::preview::shadow::is_shadow;
 use weir_shared::report::guarantee;
 use weir_shared::units::EpochMs;
 use weir_shared::wire::accounting::ANONYMOUS;
@@ -112,7 +113,7 @@ pub fn starved(both: Both<'_>, preview: &PreviewBody, percent: u8) -> Vec<Starve
 fn by_guarantee(both: Both<'_>, at: EpochMs) -> Vec<Starved> {
     let mut found = Vec::new();
     for budget in both.present.budgets.keys() {
-        if shadows(both.candidate, RuleKind::Budget, budget) {
+        if is_shadow(both.candidate, RuleKind::Budget, budget) {
             continue;
         }
         let of =
@@ -135,7 +136,7 @@ fn by_guarantee(both: Both<'_>, at: EpochMs) -> Vec<Starved> {
 
 fn by_demand(both: Both<'_>, row: &PreviewRow, percent: u8) -> Option<Starved> {
     // A shadow gives all that is asked for.
-    let given = |policy, units: Count| match shadows(policy, row.kind, &row.name) {
+    let given = |policy, units: Count| match is_shadow(policy, row.kind, &row.name) {
         true => row.demand,
         false => units,
     };
@@ -153,18 +154,6 @@ fn by_demand(both: Both<'_>, row: &PreviewRow, percent: u8) -> Option<Starved> {
             candidate,
         },
     })
-}
-
-/// Whether a policy only counts what it decides here. A budget, meter or guard that it does not have denies everything.
-fn shadows(policy: &Policy, kind: RuleKind, name: &str) -> bool {
-    let own = match kind {
-        RuleKind::Budget => policy.budgets.get(name).map(|budget| budget.shadow),
-        RuleKind::Meter => policy.meters.get(name).map(|meter| meter.shadow),
-        RuleKind::Guard => policy.guards.get(name).map(|guard| guard.shadow),
-        RuleKind::Limit => policy.limits.get(name).map(|limit| limit.shadow),
-        RuleKind::Overload => policy.overload.get(name).map(|config| config.shadow),
-    };
-    own.is_some_and(|shadow| shadow || !policy.enforcing)
 }
 
 #[cfg(test)]

@@ -254,6 +254,37 @@ fn a_guard_lets_through_its_minute() {
 }
 
 #[test]
+fn who_is_denied_by_a_rule_that_is_put_in_shadow_mode_gains_and_loses_as_it_is_enforced_again() {
+    let enforced = document(&escrow(100, "paced"));
+    let mut shadow = enforced.clone();
+    shadow["budgets"]["tokens"]["shadow"] = json!(true);
+    let mut off = enforced.clone();
+    off["enforcing"] = json!(false);
+    let asked = recorded(&[&[("a", 90), ("b", 50)]]);
+    for lenient in [&shadow, &off] {
+        let gained = preview(&built(&enforced), &built(lenient), &asked, NOW);
+        assert_eq!(
+            rows(&gained),
+            [("tokens", "a", 67, 90), ("tokens", "b", 33, 50)]
+        );
+        assert_eq!((gained.gaining, gained.losing), (2, 0));
+        let lost = preview(&built(lenient), &built(&enforced), &asked, NOW);
+        assert_eq!((lost.gaining, lost.losing), (0, 2));
+    }
+}
+
+#[test]
+fn a_shadow_whose_numbers_change_counts_as_if_it_denied() {
+    let mut present = document(&escrow(100, "paced"));
+    present["budgets"]["tokens"]["shadow"] = json!(true);
+    let mut candidate = present.clone();
+    candidate["budgets"]["tokens"]["limit"] = json!(50);
+    let asked = recorded(&[&[("a", 90)]]);
+    let body = preview(&built(&present), &built(&candidate), &asked, NOW);
+    assert_eq!(rows(&body), [("tokens", "a", 90, 50)]);
+}
+
+#[test]
 fn those_that_change_most_are_listed_and_all_are_counted() {
     let present = built(&document(&escrow(100, "paced")));
     let mut candidate = document(&escrow(100, "paced"));

@@ -4,9 +4,9 @@ use weir_shared::ordered::sort_by;
 use weir_shared::wire::operator::FairnessReply;
 use weir_shared::wire::operator::series::SeriesView;
 use weir_shared::wire::policy::PolicyDocument;
-use weir_shared::wire::preview::PreviewBody;
+use weir_shared::wire::preview::{PreviewBody, PreviewRow};
 
-use crate::format::{count, percent};
+use crate::format::{count, duration, percent};
 use crate::what::{Kind, Seen, What, seen};
 
 /// Tenants that are named.
@@ -23,6 +23,8 @@ pub struct Shadowed {
     pub would_deny_calls: u128,
     /// Units of them.
     pub would_deny_units: u128,
+    /// How long ago the interval began from which on it counts, if what stands before it does not.
+    pub since_ms: Option<u64>,
 }
 
 impl Shadowed {
@@ -34,6 +36,7 @@ impl Shadowed {
             calls: 0,
             would_deny_calls: 0,
             would_deny_units: 0,
+            since_ms: None,
         };
         for point in &view.points {
             let Seen {
@@ -46,6 +49,7 @@ impl Shadowed {
             if denied_calls > 0 {
                 (shadowed.calls, shadowed.would_deny_calls) = (0, 0);
                 shadowed.would_deny_units = 0;
+                shadowed.since_ms = Some(view.to.0.saturating_sub(point.at.0));
             }
             shadowed.calls += admitted_calls + would_deny_calls;
             shadowed.would_deny_calls += would_deny_calls;
@@ -56,6 +60,11 @@ impl Shadowed {
 
     /// In a sentence; `period` is the time that was read, such as `the last 24 hours`.
     pub fn words(&self, period: &str) -> String {
+        let since = self.since_ms.map(|ms| {
+            let length = duration(ms);
+            format!("the last {length}, since it last denied")
+        });
+        let period = since.as_deref().unwrap_or(period);
         if self.calls == 0 {
             return format!("It decided nothing in {period}.");
         }
@@ -104,33 +113,46 @@ pub fn rules(document: &PolicyDocument) -> Vec<What> {
     found
 }
 
-/// What is to be known of a preview whose candidate has rules in shadow mode: that preview counts as if they denied.
-pub fn preview_note(document: &PolicyDocument) -> Option<String> {
-    note(&rules(document))
+/// What is to be known of a preview whose candidate has rules in shadow mode.
+pub fn preview_note(document: &PolicyDocument, body: &PreviewBody) -> Option<String> {
+    note(&rules(document), body)
 }
 
 /// The same of a preview that is about a tenant: only of the rules that have lines in it, since the change is of no rule.
 pub fn tenant_preview_note(document: &PolicyDocument, body: &PreviewBody) -> Option<String> {
     let mut found = rules(document);
-    found.retain(|rule| {
-        let mut changed = body.rows.iter().filter(|row| row.candidate != row.present);
-        changed.any(|row| row.kind.name() == rule.kind.name() && row.name == rule.name)
-    });
-    note(&found)
+    found.retain(|rule| lines(rule, body).next().is_some());
+    note(&found, body)
 }
 
-fn note(shadows: &[What]) -> Option<String> {
+/// The lines of a rule.
+fn lines<'a>(rule: &'a What, body: &'a PreviewBody) -> impl Iterator<Item = &'a PreviewRow> {
+    let of = |row: &&PreviewRow| row.kind.name() == rule.kind.name() && row.name == rule.name;
+    body.rows
+        .iter()
+        .filter(move |row| row.candidate != row.present && of(row))
+}
+
+/// Whether lines of a rule say whom it would deny: a rule that is only now put in shadow mode gives what was asked for.
+fn would_deny(rule: &What, body: &PreviewBody) -> bool {
+    lines(rule, body).any(|row| row.candidate < row.demand)
+}
+
+fn note(shadows: &[What], body: &PreviewBody) -> Option<String> {
     let names: Vec<String> = shadows.iter().map(What::words).collect();
-    match &names[..] {
-        [] => None,
-        [one] => Some(format!(
-            "The {one} is in shadow mode: it denies nobody. Its lines say whom it would deny."
-        )),
-        _ => Some(format!(
-            "In shadow mode, and denying nobody: {}. Their lines say whom they would deny.",
-            names.join(", ")
-        )),
-    }
+    let tells = shadows.iter().any(|rule| would_deny(rule, body));
+    let (told, whom) = match &names[..] {
+        [] => return None,
+        [one] => (
+            format!("The {one} is in shadow mode: it denies nobody."),
+            " Its lines say whom it would deny.",
+        ),
+        _ => (
+            format!("In shadow mode, and denying nobody: {}.", names.join(", ")),
+            " Their lines say whom they would deny.",
+        ),
+    };
+    Some(told + if tells { whom } else { "" })
 }
 
 /// Whom a rule would have denied most since counting began, with the calls: the most first, at most [`NAMED_MAX`].
@@ -214,6 +236,10 @@ mod tests {
             ),
             (20, 5, 25)
         );
+        assert_eq!(
+            tokens.words("the last hour"),
+            "It would have denied 5 of 20 calls, 25 units, in the last 2 min 00 s, since it last denied: 25.0%."
+        );
     }
 
     #[test]
@@ -227,17 +253,40 @@ mod tests {
         .unwrap();
         let found: Vec<String> = rules(&document).iter().map(What::to_string).collect();
         assert_eq!(found, ["budget:a", "limit:c"]);
+    }
+
+    /// A preview with rows of so much demand, and so much given by either policy.
+    fn body(rows: &[(&str, &str, [u32; 3])]) -> PreviewBody {
+        let row = |(kind, name, units): &(&str, &str, [u32; 3])| {
+            let [demand, present, candidate] = units.map(|units| units.to_string());
+            json!({ "kind": kind, "name": name, "tenant": "a", "demand": demand, "served": "1", "present": present,
+                "candidate": candidate })
+        };
+        let rows: Vec<Value> = rows.iter().map(row).collect();
+        let body = json!({ "at": 1, "windows": 1, "intervals": 1, "gaining": 1, "losing": 0, "gains": [], "loses": [],
+            "rows_total": 1, "rows": rows });
+        serde_json::from_value(body).unwrap()
+    }
+
+    #[test]
+    fn a_preview_says_that_a_shadow_denies_nobody_and_of_lines_only_where_some_say_whom_it_would_deny()
+     {
+        let one: PolicyDocument = serde_json::from_value(json!({
+            "guards": {"d": {"concurrency": 1, "shadow": true}},
+        }))
+        .unwrap();
+        let note = |rows| preview_note(&one, &body(rows)).unwrap();
+        let alone = "The guard d is in shadow mode: it denies nobody.";
+        assert_eq!(note(&[]), alone);
+        assert_eq!(note(&[("guard", "d", [9, 5, 9])]), alone, "it is put there");
+        assert_eq!(note(&[("guard", "d", [9, 5, 5])]), alone, "no line");
+        assert_eq!(note(&[("limit", "d", [9, 5, 6])]), alone, "another rule's");
         assert_eq!(
-            preview_note(&document).unwrap(),
-            "In shadow mode, and denying nobody: budget a, limit c. Their lines say whom they would deny."
-        );
-        let one = json!({"guards": {"d": {"concurrency": 1, "shadow": true}}});
-        let note = |value| preview_note(&serde_json::from_value(value).unwrap());
-        assert_eq!(
-            note(one).unwrap(),
+            note(&[("guard", "d", [9, 5, 6])]),
             "The guard d is in shadow mode: it denies nobody. Its lines say whom it would deny."
         );
-        assert_eq!(note(json!({})), None);
+        let none = PolicyDocument::default();
+        assert_eq!(preview_note(&none, &body(&[])), None);
     }
 
     #[test]
@@ -248,34 +297,26 @@ mod tests {
             "guards": {"queries": {"concurrency": 1, "shadow": true}, "uploads": {"concurrency": 1, "shadow": true}},
         }))
         .unwrap();
-        let note = |rows: Value| {
-            let body = json!({ "at": 1, "windows": 1, "intervals": 1, "gaining": 1, "losing": 0, "gains": [], "loses": [],
-                "rows_total": 1, "rows": rows });
-            tenant_preview_note(&document, &serde_json::from_value(body).unwrap())
-        };
-        let row = |kind: &str, name: &str, candidate: u32| {
-            json!({ "kind": kind, "name": name, "tenant": "a", "demand": "9", "served": "1", "present": "1",
-                "candidate": candidate.to_string() })
-        };
+        let note = |rows| tenant_preview_note(&document, &body(rows));
         assert_eq!(
-            note(json!([
-                row("guard", "queries", 2),
-                row("guard", "uploads", 1),
-                row("meter", "tokens", 2)
-            ]))
+            note(&[
+                ("guard", "queries", [9, 1, 2]),
+                ("guard", "uploads", [9, 1, 1]),
+                ("meter", "tokens", [9, 1, 2])
+            ])
             .unwrap(),
             "The guard queries is in shadow mode: it denies nobody. Its lines say whom it would deny."
         );
         assert_eq!(
-            note(json!([
-                row("limit", "tokens", 2),
-                row("guard", "uploads", 0)
-            ]))
+            note(&[
+                ("limit", "tokens", [9, 1, 2]),
+                ("guard", "uploads", [9, 1, 0])
+            ])
             .unwrap(),
             "In shadow mode, and denying nobody: limit tokens, guard uploads. Their lines say whom they would deny."
         );
-        assert_eq!(note(json!([row("meter", "tokens", 2)])), None, "it denies");
-        assert_eq!(note(json!([])), None);
+        assert_eq!(note(&[("meter", "tokens", [9, 1, 2])]), None, "it denies");
+        assert_eq!(note(&[]), None);
     }
 
     #[test]

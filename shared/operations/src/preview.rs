@@ -8,12 +8,13 @@
 //! | a limit | its own machine, over as many keys as explain what was admitted (`keys`) |
 //! | an overload resource | what its origin took in an interval is divided by weight (`congestion`) |
 //!
-//! A shadow counts as if it denied. What was denied and asked for again was asked for twice.
+//! What a rule in shadow mode lets pass, `shadow` says. What was denied and asked for again was asked for twice.
 
 mod bucket;
 mod congestion;
 mod keys;
 mod recorded;
+pub mod shadow;
 pub mod words;
 
 use std::cmp::Reverse;
@@ -167,6 +168,7 @@ pub fn preview(
     told(limits, RuleKind::Limit, &recorded.limits, &mut rows);
     let overload = congestion::shares(both, &recorded.overload, now);
     told(overload, RuleKind::Overload, &recorded.overload, &mut rows);
+    rows.pass_shadows(both);
     rows.body(recorded, now)
 }
 
@@ -245,6 +247,19 @@ impl Rows {
         row.served += one.served;
         row.present += before;
         row.candidate += after;
+    }
+
+    /// What is asked of a rule is given in full by a policy that does not enforce it.
+    fn pass_shadows(&mut self, policies: [&Policy; 2]) {
+        for row in self.0.values_mut() {
+            let [present, candidate] = shadow::passes(policies, row.kind, &row.name);
+            if present {
+                row.present = row.demand;
+            }
+            if candidate {
+                row.candidate = row.demand;
+            }
+        }
     }
 
     fn body(self, recorded: &Recorded, now: EpochMs) -> PreviewBody {

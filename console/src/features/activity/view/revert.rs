@@ -137,8 +137,11 @@ fn Ask(
     let busy = RwSignal::new(false);
     let refused = RwSignal::new(None::<String>);
     let rows = Signal::stored(ready.revert.rows.clone());
-    let note = preview_note(&ready.document)
-        .map(|note| view! { <p class="said" data-testid="preview-note">{note}</p> });
+    let shown = Arc::clone(&ready);
+    let note = move || {
+        let note = preview.with(|body| preview_note(&shown.document, body.as_ref()?));
+        note.map(|note| view! { <p class="said" data-testid="preview-note">{note}</p> })
+    };
     let since = (!ready.revert.since.is_empty()).then(|| {
         let names: Vec<String> = ready
             .revert

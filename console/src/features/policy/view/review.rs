@@ -44,9 +44,13 @@ fn Open() -> impl IntoView {
     let checked = editor
         .verdict
         .with_untracked(|verdict| verdict.as_ref()?.checked.as_ref().ok().cloned());
-    let note = checked
-        .as_ref()
-        .and_then(|checked| preview_note(&checked.document));
+    let shown = checked.clone();
+    let note = move || {
+        let note = preview
+            .body
+            .with(|body| preview_note(&shown.as_ref()?.document, body.as_ref()?));
+        note.map(|note| view! { <p class="said" data-testid="preview-note">{note}</p> })
+    };
     let etag = editor
         .draft
         .with_untracked(|draft| draft.as_ref().map(|draft| draft.etag().to_owned()));
@@ -79,7 +83,7 @@ fn Open() -> impl IntoView {
                 <a href=simulator data-testid="simulate">"Play another span or a trace in the simulator"</a>"."
             </p>
             {waiting(preview)}
-            {note.map(|note| view! { <p class="said" data-testid="preview-note">{note}</p> })}
+            {note}
             <PreviewTable body=preview.body caption="Who gains and who loses"/>
             <Save/>
         </section>
