@@ -13,6 +13,28 @@ pub fn rate(per_s: Option<f64>) -> String {
     per_s.map_or_else(|| UNKNOWN.to_owned(), figures::rate)
 }
 
+/// A weight, and as what it counts where that is less.
+///
+/// ```
+/// use weir_console::format::counted_weight;
+/// assert_eq!((counted_weight(2.0, 2.0), counted_weight(1.0, 0.32)), ("2".into(), "1, counted as 0.32".into()));
+/// ```
+pub fn counted_weight(own: f64, counts_as: f64) -> String {
+    match counts_as < own {
+        true => format!("{}, counted as {}", weight(own), weight(counts_as)),
+        false => weight(own),
+    }
+}
+
+/// Why a tenant that the policy does not name counts as less than it weighs.
+///
+/// ```
+/// assert_eq!(weir_console::format::unnamed_bound(8.0), "unnamed tenants weigh at most 8 together");
+/// ```
+pub fn unnamed_bound(bound: f64) -> String {
+    format!("unnamed tenants weigh at most {} together", weight(bound))
+}
+
 /// A length of time in its two largest units, the smaller one rounded down.
 pub fn duration(ms: u64) -> String {
     let s = ms / MS_PER_S;

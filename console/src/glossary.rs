@@ -9,6 +9,8 @@ pub enum Term {
     Guarantee,
     /// What that comes to among those that asked.
     FairShare,
+    /// What everybody would have got, had all demand been known.
+    IdealShare,
     /// Beyond a guarantee.
     Borrowed,
     /// What the coordinator gave out.
@@ -65,10 +67,11 @@ pub enum Term {
 
 impl Term {
     /// All of them.
-    pub const ALL: [Self; 29] = [
+    pub const ALL: [Self; 30] = [
         Self::Jain,
         Self::Guarantee,
         Self::FairShare,
+        Self::IdealShare,
         Self::Borrowed,
         Self::Lent,
         Self::Returned,
@@ -136,6 +139,11 @@ impl Term {
                 "Fair share",
                 "What guarantees come to among those that ask in one window: more than among all that were seen, as long \
                  as somebody asks for nothing.",
+            ),
+            Self::IdealShare => (
+                "Ideal share",
+                "Units that a tenant would have got of a window, had all that everybody asked for been known at its start: \
+                 its guarantee, and its part of what others left. Who comes later is not known, so what it got may differ.",
             ),
             Self::Borrowed => (
                 "Borrowed",
@@ -209,7 +217,7 @@ impl Term {
             Self::Weight => (
                 "Weight",
                 "How much a tenant counts when tenants want more than there is: with the weight 2 it gets twice what it \
-                 would get with 1.",
+                 would get with 1. Unnamed tenants have a bound on what they weigh together: above it, each counts as less.",
             ),
             Self::Window => (
                 "Window",

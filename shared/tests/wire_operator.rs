@@ -40,6 +40,7 @@ fn the_fairness_view() {
     let tally = r#"{"admitted_calls":1,"admitted_units":2,"denied_calls":3,"denied_units":"9007199254740992"}"#;
     let budget = BudgetReport {
         weight: Decimal(4.0),
+        counts_as: None,
         guarantee: 0,
         used: Count(2),
         borrowed: Count(0),

@@ -200,6 +200,14 @@ impl Guarantees {
         u64::try_from(self.among_all(tenant, TENANT_DEPTH_MAX)).unwrap_or(u64::MAX)
     }
 
+    /// The weight with which a tenant counts that the policy does not name, in millionths; `None` while those weigh together
+    /// no more than they may, and for one that it names.
+    #[must_use]
+    pub fn bounded_weight(&self, tenant: &str) -> Option<u64> {
+        let node = self.nodes.get(tenant)?;
+        (!node.known && self.over() > 0).then(|| self.weight_among_all(tenant))
+    }
+
     fn among_all(&self, tenant: &str, depth: usize) -> u128 {
         let Some(node) = self.nodes.get(tenant) else {
             return 0;
@@ -322,6 +330,8 @@ mod tests {
         }
         let told = ["a", "s", "v"].map(|name| world.weight_among_all(name));
         assert_eq!(told, [2_000_000, 250_000, 250_000]);
+        let bounded = ["a", "s", "w"].map(|name| world.bounded_weight(name));
+        assert_eq!(bounded, [None, Some(250_000), None]);
         assert_eq!(world.weight_of_all(), 3_000_000);
         assert_eq!(Guarantees::default().weight_of_all(), 0);
     }

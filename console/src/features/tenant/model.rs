@@ -1,6 +1,7 @@
 //! One tenant: what is asked of its page, what counts for it, why it was denied, and how it is changed.
 
 pub mod bound;
+pub mod bounded_weight;
 pub mod claims;
 pub mod conflict;
 pub mod counted;

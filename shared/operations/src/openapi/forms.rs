@@ -169,7 +169,7 @@ pub const FORMS: &[(&str, &str, &str)] = &[
     (
         "BudgetReport",
         "What a tenant got of a budget. `guarantee` is units a window, were all that were seen to ask at once.",
-        "weight: number, guarantee: integer, used: Count, borrowed: Count, denied: Count, \
+        "weight: number, counts_as?: number, guarantee: integer, used: Count, borrowed: Count, denied: Count, \
          reserved?: Count, would_deny?: Count, total: Tally",
     ),
     // What applies to a tenant.

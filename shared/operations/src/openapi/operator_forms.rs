@@ -27,7 +27,7 @@ pub const OPERATOR_FORMS: &[(&str, &str, &str)] = &[
     (
         "TenantReply",
         "One tenant; its `ETag` is of `body`.",
-        "tenant: string, policy_revision: integer, named: boolean, body: Tenant, \
+        "tenant: string, policy_revision: integer, named: boolean, unknown_weight_max?: number, body: Tenant, \
          effective: Effective?",
     ),
     (

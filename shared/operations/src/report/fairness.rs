@@ -177,9 +177,11 @@ pub fn budgets(
             .claimant(tenant, Some(name), source.revision, source.at)
             .filter(|_| tenant_name(tenant).is_ok());
         let weight = party.map_or(0.0, |party| party.claim.weight.as_f64());
-        let guarantee = guarantees.get(name).map_or(0, |all| all.units(tenant));
+        let all = guarantees.get(name);
+        let guarantee = all.map_or(0, |all| all.units(tenant));
         let report = BudgetReport {
             weight: Decimal(weight),
+            counts_as: all.and_then(|all| guarantee::counts_as(all, tenant)),
             guarantee,
             used: total.admitted_units,
             borrowed: total.borrowed_units,

@@ -4,6 +4,7 @@ use weir_accounting::guarantee::{Guarantees, Node};
 use weir_core::name::tenant_name;
 use weir_core::units::{EpochMs, Revision};
 use weir_policy::Policy;
+use weir_wire::decimal::Decimal;
 use weir_wire::policy::Sharing;
 
 /// The guarantees of a budget among `tenants`. Nothing is guaranteed under `first_come`, nor where each region has a slice
@@ -57,6 +58,13 @@ pub fn among<'a>(
         }
     }
     guarantees
+}
+
+/// The weight with which a tenant counts that the policy does not name, while those weigh more together than they may.
+#[must_use]
+pub fn counts_as(guarantees: &Guarantees, tenant: &str) -> Option<Decimal> {
+    let micros = guarantees.bounded_weight(tenant)?;
+    Some(Decimal(micros as f64 / 1e6))
 }
 
 #[cfg(test)]
@@ -116,6 +124,17 @@ mod tests {
         let got = units(&policy, &seen);
         assert_eq!(got[..3], [77, 155, 311]);
         assert_eq!(got[3..], [38; 4], "weights of 1/2: 700 * 0.5 / 9");
+        let among = |tenants: &[&'static str]| {
+            among(&policy, "tokens", tenants.iter().copied(), EpochMs(0))
+        };
+        let told =
+            |guarantees: &Guarantees| ["a", "s1"].map(|tenant| counts_as(guarantees, tenant));
+        assert_eq!(told(&among(&seen)), [None, Some(Decimal(0.5))]);
+        assert_eq!(
+            told(&among(&["a", "s1", "s2"])),
+            [None, None],
+            "they weigh 2"
+        );
     }
 
     #[test]

@@ -176,6 +176,7 @@ pub fn one(
         tenant: tenant.to_owned(),
         policy_revision: revision,
         named: body.is_some(),
+        unknown_weight_max: body.is_none().then_some(document.unknown_weight_max),
         body: body.cloned().unwrap_or_default(),
         effective: policy.effective(tenant, at),
     };
@@ -268,6 +269,18 @@ mod tests {
         let first = listed(&[], &Wanted::default());
         assert_eq!(first.budget.as_deref(), Some("bytes"));
         assert_eq!(first.tenants[1].budgets["bytes"].used.0, 500);
+    }
+
+    #[test]
+    fn a_tenant_that_the_policy_does_not_name_is_told_with_the_bound_of_such_tenants() {
+        let document = document();
+        let policy = Policy::try_from(&document).unwrap();
+        let bound = |tenant| {
+            let (reply, _) = one(&document, &policy, Revision(1), (tenant, EpochMs(0)));
+            (reply.named, reply.unknown_weight_max)
+        };
+        assert_eq!(bound("stranger"), (false, Some(Decimal(8.0))));
+        assert_eq!(bound("idle"), (true, None));
     }
 
     #[test]

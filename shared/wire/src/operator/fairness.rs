@@ -125,6 +125,9 @@ impl GuardReport {
 pub struct BudgetReport {
     /// Its weight in this budget.
     pub weight: Decimal,
+    /// The weight with which it counts, where the policy does not name it and such tenants weigh more together than they may.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counts_as: Option<Decimal>,
     /// Units guaranteed per window; 0 under `first_come`, which guarantees nothing.
     pub guarantee: u64,
     /// Units used since counting began: of reservations what was settled, or all when their time is over.

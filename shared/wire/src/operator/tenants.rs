@@ -77,6 +77,9 @@ pub struct TenantReply {
     pub policy_revision: Revision,
     /// Whether the policy names it. One that it does not name is resolved by rule, and is named by the first change.
     pub named: bool,
+    /// Of one that it does not name: what all such tenants weigh together at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unknown_weight_max: Option<Decimal>,
     /// What the policy says of it.
     pub body: TenantBody,
     /// What that comes to at this moment, each value with its origin; null when the policy refuses it.

@@ -65,6 +65,14 @@ impl Portion {
             depth: 0,
         }
     }
+
+    /// Its weight, and as what it counts where that is less; below another a weight counts among those beside it alone.
+    pub fn weight_words(&self) -> String {
+        match self.parent {
+            None => format::counted_weight(self.weight, self.counts_as),
+            Some(_) => format::weight(self.weight),
+        }
+    }
 }
 
 /// One vessel as it is drawn: everything as a part of the whole drawing, 0 to 1, heights from the ground.

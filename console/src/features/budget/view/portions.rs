@@ -96,7 +96,7 @@ fn row(entry: Memo<Portion>) -> AnyView {
 fn cells(portion: &Portion) -> impl IntoView + use<> {
     let units = |units: u64| format::count(units.into());
     view! {
-        <td data-label="Weight" class="figure">{format::weight(portion.weight)}</td>
+        <td data-label="Weight" class="figure">{portion.weight_words()}</td>
         <td data-label="Guarantee" class="figure">{units(portion.guarantee)}</td>
         <td data-label="Used" class="figure">{units(portion.used)}</td>
         <td data-label="Borrowed" class="figure">{units(portion.borrowed)}</td>

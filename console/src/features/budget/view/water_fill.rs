@@ -107,7 +107,7 @@ fn vessel(vessel: &Vessel) -> impl IntoView + use<> {
     let told = format!(
         "{}: weight {}, guarantee {}, used {}, borrowed {}, denied {} units",
         portion.tenant,
-        format::weight(portion.weight),
+        portion.weight_words(),
         units(portion.guarantee),
         units(portion.used),
         units(portion.borrowed),

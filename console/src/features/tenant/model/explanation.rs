@@ -63,6 +63,7 @@ impl Step {
             "Guarantee" => Term::Guarantee,
             "May borrow" => Term::Borrowed,
             "Ceiling" => Term::Ceiling,
+            "Ideal share" => Term::IdealShare,
             _ => return None,
         })
     }

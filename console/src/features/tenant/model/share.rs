@@ -9,7 +9,7 @@ use weir_shared::wire::exchange::RuleBody;
 use weir_shared::wire::windows::{WindowRecord, WindowTenant};
 
 use super::explanation::{Explanation, Step};
-use crate::format::{count, duration, weight};
+use crate::format::{count, counted_weight, duration, unnamed_bound, weight};
 use crate::visible::visible;
 
 /// What held the tenant back.
@@ -167,7 +167,8 @@ pub fn explain(
     let rule = budget.and_then(|budget| budget.rule());
     let parent = record.tenants.iter().find(|one| one.tenant == tenant);
     let parent = parent.and_then(|one| one.parent.as_deref());
-    let mut steps = steps(&figures, rule, parent);
+    let bound = policy.unknown_weight_max.as_f64();
+    let mut steps = steps(&figures, rule, parent, bound);
     if let Some(units) = ideal_units(policy, record, tenant, now) {
         let formula =
             "the policy in force over what everybody asked for, had it been known at the start";
@@ -243,7 +244,12 @@ fn headline(figures: &Arithmetic, rule: Option<RuleBody>, budget: &str) -> Strin
     }
 }
 
-fn steps(figures: &Arithmetic, rule: Option<RuleBody>, parent: Option<&str>) -> Vec<Step> {
+fn steps(
+    figures: &Arithmetic,
+    rule: Option<RuleBody>,
+    parent: Option<&str>,
+    unnamed_max: f64,
+) -> Vec<Step> {
     let binding = |one| figures.binding == one;
     let mut steps = vec![
         Step::fact("Limit of the window", count(figures.limit), "units")
@@ -262,11 +268,15 @@ fn steps(figures: &Arithmetic, rule: Option<RuleBody>, parent: Option<&str>) -> 
         );
         let share = guarantee(figures, parent);
         let mut part = Step::fact(own, weight(figures.weight), "");
+        let own = if equal { 1.0 } else { figures.own_weight };
         if let Some(parent) = parent.map(visible) {
-            let own = weight(if equal { 1.0 } else { figures.own_weight });
+            let own = weight(own);
             part = part.from(format!(
                 "{own} of the weights below {parent}, times {parent}'s weight"
             ));
+        } else if figures.weight < own {
+            let counted = counted_weight(own, figures.weight);
+            part = part.from(format!("{counted}: {}", unnamed_bound(unnamed_max)));
         }
         steps.extend([
             part,

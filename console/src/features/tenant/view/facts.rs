@@ -7,6 +7,7 @@ use super::tenant::Tenant;
 use crate::address::Page;
 use crate::components::notice::{Notice, Severity};
 use crate::components::time::Time;
+use crate::features::tenant::model::bounded_weight::counted_as;
 use crate::features::tenant::model::effective_rows::origin_words;
 use crate::format;
 use crate::visible::visible;
@@ -29,6 +30,14 @@ pub fn Facts(
     let weight_origin = of(|told| {
         let origin = told.effective.as_ref()?.weight.origin;
         Some(origin_words(origin).to_owned())
+    });
+    let counted = Memo::new(move |_| {
+        let bound = page.told()?.body.unknown_weight_max?;
+        let report = page.report.value.get()?;
+        Some(format!(
+            ", {}",
+            counted_as(Option::as_ref(&report)?, bound.0)?
+        ))
     });
     let parent = of(|told| told.body.parent.clone());
     let refused = Memo::new(move |_| {
@@ -60,7 +69,7 @@ pub fn Facts(
                     <span class="figure" data-testid="weight" data-value=weight>
                         {move || weight.get().unwrap_or_else(|| format::UNKNOWN.to_owned())}
                     </span>
-                    <small class="muted">{move || weight_origin.get().map(|origin| format!(" by {origin}"))}</small>
+                    <small class="muted">{move || weight_origin.get().map(|origin| format!(" by {origin}"))}{counted}</small>
                 </dd>
             </div>
             {move || parent.get().map(|parent| {

@@ -23,7 +23,7 @@ use crate::features::tenant::model::explanation::{Explanation, Step};
 use crate::features::tenant::model::reach::Reach;
 use crate::features::tenant::model::share;
 use crate::fetched::{Follow, fetched};
-use crate::format::{count, weight};
+use crate::format::{count, counted_weight, weight};
 use crate::glossary::Term;
 use crate::region_name::in_full;
 use crate::tenant_name::TenantName;
@@ -270,7 +270,10 @@ fn Others(record: WindowRecord, own: String) -> impl IntoView {
         view! {
             <tr>
                 <th scope="row">{name}</th>
-                <td class="figure">{weight(one.weight.0)}</td>
+                <td class="figure">{match one.parent {
+                    None => counted_weight(one.weight.0, one.counted_weight()),
+                    Some(_) => weight(one.weight.0),
+                }}</td>
                 <td class="figure">{count(one.entitlement.into())}</td>
                 <td class="figure">{count(one.served.0)}</td>
                 <td class="figure">{count(one.borrowed.0)}</td>

@@ -57,6 +57,17 @@ fn there_is_no_level_while_there_is_enough_for_all() {
     assert!(nobody.words(100, true).starts_with("No tenant"));
 }
 
+#[test]
+fn a_weight_is_told_with_as_what_it_counts_but_for_one_below_another() {
+    let fill = WaterFill::of(&record(70, &[("a", 1.0, 19, 81)]));
+    let mut portion = fill.portions[0].clone();
+    assert_eq!(portion.weight_words(), "1");
+    portion.counts_as = 0.32;
+    assert_eq!(portion.weight_words(), "1, counted as 0.32");
+    portion.parent = Some("c".to_owned());
+    assert_eq!(portion.weight_words(), "1");
+}
+
 /// `c` weighs 4 and asks itself; below it `x` and `y` divide its weight 3 : 1.
 fn family() -> WindowRecord {
     let mut record = record(

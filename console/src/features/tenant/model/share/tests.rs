@@ -159,6 +159,21 @@ fn a_bound_on_borrowing_and_the_tenant_above_are_named() {
 }
 
 #[test]
+fn a_weight_that_counts_as_less_says_why() {
+    let mut record = record([30, 200, 100], [30, 0, 0]);
+    record.tenants[0].counts_as = Some(Decimal(0.32));
+    let explained = explain(&policy("paced", json!({})), &record, "a", 0).unwrap();
+    let told = value(&explained, "Its weight");
+    assert_eq!(
+        (told.value.as_str(), told.formula.as_str()),
+        (
+            "0.32",
+            "1, counted as 0.32: unnamed tenants weigh at most 8 together"
+        )
+    );
+}
+
+#[test]
 fn those_counted_together_are_not_guessed_apart() {
     let mut record = record([100, 200, 100], [30, 0, 0]);
     record.tenants[2].tenant = weir_shared::wire::accounting::OTHERS.to_owned();
