@@ -285,6 +285,25 @@ fn a_shadow_whose_numbers_change_counts_as_if_it_denied() {
 }
 
 #[test]
+fn a_tenant_that_is_named_is_told_with_what_it_counts_as_and_is_guaranteed_before_and_after() {
+    let present = document(&escrow(100, "paced"));
+    let mut candidate = present.clone();
+    candidate["tenants"]["s1"] = json!({ "weight": 4 });
+    let asked = recorded(&[&[("a", 90), ("s1", 9)], &[("s2", 9), ("s3", 9), ("s4", 9)]]);
+    let body = preview(&built(&present), &built(&candidate), &asked, NOW);
+    let told = serde_json::to_value(&body.claims).unwrap();
+    // Of 100: 1/4 in 3 while four of weight 1 have a weight of 1 together, then 4 in 7.
+    let expected = json!([{
+        "budget": "tokens", "tenant": "s1",
+        "present": { "weight": 1, "counts_as": 0.25, "guarantee": 8 },
+        "candidate": { "weight": 4, "guarantee": 57 },
+    }]);
+    assert_eq!(told, expected);
+    let same = preview(&built(&present), &built(&present), &asked, NOW);
+    assert_eq!(same.claims, []);
+}
+
+#[test]
 fn those_that_change_most_are_listed_and_all_are_counted() {
     let present = built(&document(&escrow(100, "paced")));
     let mut candidate = document(&escrow(100, "paced"));

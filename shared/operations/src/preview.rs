@@ -11,6 +11,7 @@
 //! What a rule in shadow mode lets pass, `shadow` says. What was denied and asked for again was asked for twice.
 
 mod bucket;
+mod claims;
 mod congestion;
 mod keys;
 mod recorded;
@@ -169,7 +170,11 @@ pub fn preview(
     let overload = congestion::shares(both, &recorded.overload, now);
     told(overload, RuleKind::Overload, &recorded.overload, &mut rows);
     rows.pass_shadows(both);
-    rows.body(recorded, now)
+    let claims = claims::claims(both, &recorded.budgets, now);
+    PreviewBody {
+        claims,
+        ..rows.body(recorded, now)
+    }
 }
 
 /// What a row is about.
@@ -297,6 +302,7 @@ impl Rows {
             loses: loses.into_iter().take(PREVIEW_ROWS_MAX).collect(),
             rows_total,
             rows,
+            claims: Vec::new(),
         }
     }
 }

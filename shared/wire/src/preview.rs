@@ -5,10 +5,11 @@ use weir_core::limits::MINUTE_MS;
 use weir_core::units::EpochMs;
 
 use super::count::{Count, is_zero};
+use super::decimal::Decimal;
 use super::rule_kind::RuleKind;
 
 /// Who gains and who loses, over what was recorded.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PreviewBody {
     /// As of when both policies count.
     pub at: EpochMs,
@@ -41,6 +42,34 @@ pub struct PreviewBody {
     pub rows_total: u64,
     /// What changes, the most first.
     pub rows: Vec<PreviewRow>,
+    /// Tenants whose claims change, at the budgets for which they asked: those whose guarantees change most.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<PreviewClaim>,
+}
+
+/// What one tenant claims of a budget by the present policy and by the candidate.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PreviewClaim {
+    /// The budget.
+    pub budget: String,
+    /// The tenant.
+    pub tenant: String,
+    /// By the present policy.
+    pub present: Claimed,
+    /// By the candidate.
+    pub candidate: Claimed,
+}
+
+/// A claim on a budget, among all tenants that asked for it in recorded windows; of a tenant that the policy refuses, nothing.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Claimed {
+    /// Its weight.
+    pub weight: Decimal,
+    /// The weight with which it counts, where the policy does not name it and such tenants weigh more together than they may.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counts_as: Option<Decimal>,
+    /// Units a window that it is guaranteed.
+    pub guarantee: u64,
 }
 
 /// One tenant at one budget, meter, guard, limit or overload resource.

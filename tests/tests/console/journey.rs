@@ -7,8 +7,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use weir_shared::wire::operator::Role;
 use weir_tests::browser::{Browser, test_id_selector};
+use weir_tests::workerd::TOKEN;
 
-use crate::console::site::{Site, many, nth, tenant_path};
+use crate::console::site::{Site, everything, many, nth, tenant_path};
 use crate::console::smoothness::row;
 use crate::console::traffic::Traffic;
 use crate::console::{
@@ -44,6 +45,63 @@ async fn an_operator_finds_changes_and_reverts_a_tenant_among_ten_thousand() {
     assert_no_errors(&browser, &["412"]).await;
     log_out(&browser).await;
     site.assert_log_is_clean();
+}
+
+/// Not named by the policy, and four times as heavy together as such tenants may be.
+const STRANGERS: [&str; 4] = ["free:one", "free:two", "free:three", "free:four"];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_names_a_tenant_sees_what_it_counts_as_and_is_warned_first() {
+    let mut document = everything();
+    document["unknown_weight_max"] = json!(1);
+    let site = Site::start(&document).await;
+    let _traffic = Traffic::start(&site.client, &STRANGERS, 20, 10);
+    // A preview is computed over windows that are over.
+    tokio::time::sleep(Duration::from_secs(15)).await;
+    let browser = Browser::start().await.expect("the browser starts");
+    log_in(&browser, &site.origin(), TOKEN).await;
+    let address = "/tenant?name=free%3Aone&tab=edit";
+    let why = "unnamed tenants weigh at most 1 together";
+    visit(&browser, &site.origin(), address, "tenant").await;
+    browser
+        .fill(&test_id_selector("field-weight"), "4")
+        .await
+        .unwrap();
+    let claims = eventually("a claim that changes", async || {
+        browser.press_id("preview").await.ok()?;
+        let claims = browser.text(&test_id_selector("preview-claims")).await;
+        claims
+            .ok()
+            .filter(|told| told.contains("Weight: 1, counted as 0.25 → 4"))
+    })
+    .await;
+    println!("before and after: {}", claims.replace('\n', " | "));
+    assert!(claims.contains("Guarantee of tokens: "), "{claims}");
+    let warning = browser.text(&test_id_selector("preview-naming")).await;
+    let warning = warning.unwrap();
+    assert!(warning.contains(why), "{warning}");
+    eventually("the same at a glance", async || {
+        let facts = browser.text("dl.facts").await.ok()?;
+        facts
+            .contains(&format!("counted as 0.25: {why}"))
+            .then_some(())
+    })
+    .await;
+    // Once it is named, there is no bound to speak of.
+    browser.press_id("save").await.unwrap();
+    eventually("the weight", async || {
+        (weight(&browser).await == Some(4.0)).then_some(())
+    })
+    .await;
+    browser
+        .fill(&test_id_selector("field-weight"), "5")
+        .await
+        .unwrap();
+    browser.press_id("preview").await.unwrap();
+    browser.find_id("preview-claims").await.unwrap();
+    let warned = browser.has(&test_id_selector("preview-naming")).await;
+    assert!(!warned.unwrap());
+    assert_no_errors(&browser, &[]).await;
 }
 
 /// By the search, and not by scrolling. The address is one to share.
@@ -99,6 +157,13 @@ async fn change_weight(browser: &Browser, tenant: &str, to: &str) {
     let text = preview.text().await.unwrap();
     println!("the preview: {}", text.replace('\n', " | "));
     assert!(!text.contains("nobody would gain"), "{text}");
+    let claims = browser.text(&test_id_selector("preview-claims")).await;
+    let claims = claims.unwrap();
+    assert!(claims.contains(&format!("→ {to}")), "{claims}");
+    assert!(
+        claims.contains("Guarantee of ") && claims.contains("units a window"),
+        "{claims}"
+    );
     let selector = format!("[data-testid=preview-row][data-tenant={}]", json!(tenant));
     let row = browser
         .find(&selector)

@@ -2,6 +2,7 @@
 
 pub mod bound;
 pub mod bounded_weight;
+pub mod claim_change;
 pub mod claims;
 pub mod conflict;
 pub mod counted;

@@ -318,7 +318,17 @@ pub const FORMS: &[(&str, &str, &str)] = &[
         "Who gains and who loses by a candidate, over recorded windows and minutes.",
         "at: integer, windows: integer, windows_left_out?: integer, intervals: integer, \
          spans?: integer, interval_ms?: integer, tenants_left_out?: integer, gaining: integer, losing: integer, gains: [string], \
-         loses: [string], rows_total: integer, rows: [PreviewRow]",
+         loses: [string], rows_total: integer, rows: [PreviewRow], claims?: [PreviewClaim]",
+    ),
+    (
+        "Claimed",
+        "A tenant's claim on a budget, among all that asked for it in recorded windows.",
+        "weight: number, counts_as?: number, guarantee: integer",
+    ),
+    (
+        "PreviewClaim",
+        "What a tenant claims of a budget by the present policy and by the candidate.",
+        "budget: string, tenant: string, present: Claimed, candidate: Claimed",
     ),
     (
         "PreviewRow",

@@ -18,12 +18,14 @@ use super::tenant::Tenant;
 use crate::api::Client;
 use crate::api::error::ApiError;
 use crate::api::tagged::Tagged;
+use crate::clock;
 use crate::components::dialog::{Confirm, Why};
 use crate::components::difference::MeetingTable;
 use crate::components::notice::{Notice, Severity};
 use crate::components::preview::PreviewTable;
 use crate::components::states::States;
 use crate::context::{Console, leave_when_ended};
+use crate::features::tenant::model::claim_change::{claim_lines, naming_warning, weights};
 use crate::features::tenant::model::conflict::Conflict;
 use crate::features::tenant::model::draft::{Setting, TenantDraft, errors_elsewhere, pointers};
 use crate::features::tenant::model::numbers::number_names;
@@ -134,6 +136,22 @@ fn Change(page: Tenant, policy: Fetched<Tagged<PolicyDocument>>) -> impl IntoVie
             .with_untracked(|setting| tenant_preview_note(setting.as_ref()?.document(), body));
         note.map(|note| view! { <p class="said" data-testid="preview-note">{note}</p> })
     };
+    let name = page.name.get_value();
+    let lines = move |body: &PreviewBody| {
+        let weights = || {
+            let setting = setting.get_untracked()?;
+            let candidate = setting.candidate(&name, &draft.get_untracked().body().ok()?);
+            weights([setting.document(), &candidate], &name, clock::server_ms())
+        };
+        let each = claim_lines(body, &name, weights).into_iter();
+        let each = each.map(|line| view! { <li>{line}</li> }).collect_view();
+        view! { <ul class="bullets" data-testid="preview-claims">{each}</ul> }
+    };
+    let naming = move || {
+        let bound = page.told()?.body.unknown_weight_max?;
+        let warning = naming_warning(bound.0);
+        Some(view! { <p class="notice warning" data-testid="preview-naming">{warning}</p> })
+    };
     let status = move || {
         if errors.with(|errors| !errors.is_empty()) {
             "It cannot be saved as it is."
@@ -164,6 +182,9 @@ fn Change(page: Tenant, policy: Fetched<Tagged<PolicyDocument>>) -> impl IntoVie
                 {move || editing.conflict.get().map(|(conflict, etag)| view! { <Settle editing conflict etag/> })}
                 {move || previewed.get().map(|body| view! {
                     <div class="preview-result" data-testid="preview-result">
+                        <h3>"What it has a claim to"</h3>
+                        {naming}
+                        {lines(&body)}
                         <h3>"Who gains and who loses"</h3>
                         {note(&body)}
                         <PreviewTable body=Signal::stored(Some(body)) caption="Preview of the change"/>
