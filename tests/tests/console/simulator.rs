@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use weir_shared::wire::operator::Role;
 use weir_tests::accessibility::sticking_out;
 use weir_tests::browser::{Browser, test_id_selector};
-use weir_tests::fixtures::BUDGET;
+use weir_tests::fixtures::{BUDGET, LIMIT};
 
 use crate::console::accessibility::look_at;
 use crate::console::site::{Site, everything};
@@ -175,6 +175,29 @@ async fn a_draft_is_played_over_a_trace_before_it_is_saved() {
     assert_no_errors(&browser, &[]).await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_changed_rule_that_is_not_played_is_named_at_the_top() {
+    let site = Site::start(&everything()).await;
+    let token = site.token("plans", Role::Editor).await.token;
+    let browser = Browser::start().await.expect("the browser starts");
+    log_in(&browser, &site.origin(), &token).await;
+    let address = format!("/policy?section=limits&name={LIMIT}");
+    visit(&browser, &site.origin(), &address, "policy").await;
+    let limit = test_id_selector("field-limit");
+    browser.fill(&limit, "50").await.unwrap();
+    a_valid_draft(&browser).await;
+    go_to(&browser, "simulator").await;
+    browser.press_id("over-recorded").await.unwrap();
+    let said = browser.text(&test_id_selector("unplayed")).await.unwrap();
+    let expected =
+        format!("Not played, though the draft changes it: limit {LIMIT}. A trace plays limits.");
+    assert_eq!(said, expected);
+    browser.press_id("over-trace").await.unwrap();
+    let gone = browser.wait_gone(&test_id_selector("unplayed")).await;
+    gone.expect("a trace plays limits");
+    assert_no_errors(&browser, &[]).await;
+}
+
 /// Waits until the outcome says something.
 async fn told(browser: &Browser, part: &str) -> String {
     eventually(part, async || {
@@ -224,6 +247,10 @@ async fn widen_the_budget(browser: &Browser) {
         .unwrap();
     let limit = test_id_selector("field-limit");
     browser.fill(&limit, "120").await.unwrap();
+    a_valid_draft(browser).await;
+}
+
+async fn a_valid_draft(browser: &Browser) {
     eventually("a valid draft", async || {
         let said = browser.text(&test_id_selector("draft")).await.ok()?;
         said.contains("It is valid").then_some(())

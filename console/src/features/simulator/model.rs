@@ -5,3 +5,4 @@ pub mod query;
 pub mod question;
 pub mod results;
 pub mod share;
+pub mod unplayed;

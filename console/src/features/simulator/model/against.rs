@@ -1,12 +1,15 @@
 //! The two policies of a simulation: the one in force, and the draft of the policy page or, without one, the same again.
 
+use weir_shared::ordered::OrderedSet;
 use weir_shared::policy::Policy;
 use weir_shared::wire::policy::PolicyDocument;
 
+use super::unplayed::changed_rules;
 use crate::api::tagged::Tagged;
 use crate::features::policy::model::draft::PolicyDraft;
 use crate::features::policy::model::validate::{Checked, Flaw, policy_of};
 use crate::format::counted;
+use crate::what::What;
 
 /// Which policy is the candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +36,8 @@ pub struct Against {
     pub candidate: Checked,
     /// Which one that is.
     pub which: Candidate,
+    /// The rules that the draft changes.
+    pub changed: OrderedSet<What>,
 }
 
 impl Against {
@@ -46,18 +51,20 @@ impl Against {
     ) -> Result<Self, Flaw> {
         let present = policy_of(&in_force.body)?;
         let revision = in_force.etag.trim_matches('"').to_owned();
-        let (candidate, which) = match draft.filter(|draft| draft.is_changed()) {
+        let (candidate, which, changed) = match draft.filter(|draft| draft.is_changed()) {
             None => {
                 let document = in_force.body.clone();
                 let policy = present.clone();
-                (Checked { document, policy }, Candidate::InForce)
+                let candidate = Checked { document, policy };
+                (candidate, Candidate::InForce, OrderedSet::new())
             }
             Some(draft) => {
+                let rows = draft.changes();
                 let which = Candidate::Draft {
-                    changes: draft.changes().len(),
+                    changes: rows.len(),
                     moved: draft.etag() != in_force.etag,
                 };
-                (draft.check()?, which)
+                (draft.check()?, which, changed_rules(&rows))
             }
         };
         Ok(Self {
@@ -65,6 +72,7 @@ impl Against {
             revision,
             candidate,
             which,
+            changed,
         })
     }
 

@@ -16,8 +16,9 @@ use crate::features::policy::model::section::address_of;
 use crate::features::policy::model::validate::Flaw;
 use crate::features::policy::view::editor::kept;
 use crate::features::simulator::model::against::Against;
-use crate::features::simulator::model::query::SimulatorQuery;
+use crate::features::simulator::model::query::{SimulatorQuery, Source};
 use crate::features::simulator::model::question::{QuestionFault, question};
+use crate::features::simulator::model::unplayed::unplayed_words;
 use crate::features::simulator::view::outcome::{BoundsView, OutcomeView};
 use crate::features::simulator::view::shares::SharesView;
 use crate::features::simulator::view::source::SourceView;
@@ -69,25 +70,30 @@ fn Simulator() -> impl IntoView {
         policy.refresh();
         again.update(|again| *again += 1);
     });
+    let over = Memo::new(move |_| query.with(|query| query.over));
     view! {
         <States ready=policy.ready() error=policy.error retry=policy.retry()>
-            {move || policies.get().map(told)}
+            {move || policies.get().map(|policies| told(policies, over.get()))}
             <SourceView query ask fault again=play/>
             <Answer asked outcome against query ask/>
-            {move || query.with(|query| query.over).map(|over| view! { <BoundsView over/> })}
+            {move || over.get().map(|over| view! { <BoundsView over/> })}
         </States>
     }
 }
 
-/// Which policies are played, or why they are not.
-fn told(policies: Result<Arc<Against>, Flaw>) -> AnyView {
+/// Which policies are played and what of the draft is not, or why they are not.
+fn told(policies: Result<Arc<Against>, Flaw>, over: Option<Source>) -> AnyView {
     match policies {
-        Ok(against) => view! {
-            <p class="said" data-testid="against">
-                {against.words()}" "<a href=Page::Policy.address()>"Open the policy"</a>
-            </p>
+        Ok(against) => {
+            let unplayed = unplayed_words(&against.changed, over.unwrap_or(Source::Recorded));
+            view! {
+                <p class="said" data-testid="against">
+                    {against.words()}" "<a href=Page::Policy.address()>"Open the policy"</a>
+                </p>
+                {unplayed.map(|text| view! { <p class="notice warning" data-testid="unplayed">{text}</p> })}
+            }
+            .into_any()
         }
-        .into_any(),
         Err(flaw) => {
             let text = format!("{}: {}", words(&flaw.pointer), flaw.message);
             view! {
