@@ -9,6 +9,7 @@ use super::chart_table::ChartTable;
 use super::spark::{Swatch, hatch};
 use super::time::use_time_zone;
 use crate::chart::bars::{Bar, stacked};
+use crate::chart::csv::About;
 use crate::chart::cursor::{moved, under};
 use crate::chart::line::{HEIGHT, WIDTH, path};
 use crate::chart::scale::{Tick, full, interval_label, nice_max, place, short, ticks};
@@ -124,12 +125,16 @@ pub fn SeriesChart(
     /// Lines that are drawn across: what is compared with.
     #[prop(optional, into)]
     over: Option<Signal<Vec<Line>>>,
+    /// What the file of the chart says beside its lines.
+    #[prop(optional, into)]
+    about: Option<Signal<About>>,
     /// What stands in the chart while nothing is known.
     #[prop(default = "Nothing was counted in this time.")]
     empty: &'static str,
 ) -> impl IntoView {
     let limit = limit.unwrap_or_else(|| Signal::stored(None));
     let over = over.unwrap_or_else(|| Signal::stored(Vec::new()));
+    let about = about.unwrap_or_else(|| Signal::stored(About::default()));
     let max = Memo::new(move |_| {
         let largest = series.with(|series| largest(series, kind == Kind::Bars));
         let across = over.with(|over| self::largest(over, false));
@@ -168,7 +173,7 @@ pub fn SeriesChart(
                 </div>
                 <TimeAxis shown/>
             </div>
-            <ChartTable title unit series=Signal::derive(move || shown.all()) span step_ms zone=shown.zone/>
+            <ChartTable title unit series=Signal::derive(move || shown.all()) span step_ms zone=shown.zone about/>
         </figure>
     }
 }

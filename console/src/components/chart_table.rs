@@ -23,9 +23,11 @@ pub fn ChartTable(
     step_ms: Signal<u64>,
     /// The zone of the times.
     zone: Signal<TimeZone>,
+    /// What the file says beside that.
+    about: Signal<csv::About>,
 ) -> impl IntoView {
     let open = RwSignal::new(false);
-    let title_of_file = title.clone();
+    let title_of_file = StoredValue::new(title.clone());
     let toggled = move |event: leptos::ev::Event| {
         let details = event.current_target().or_else(|| event.target());
         let element = details.and_then(|details| details.dyn_into::<web_sys::Element>().ok());
@@ -69,15 +71,16 @@ pub fn ChartTable(
             </div>
         }
     };
-    let name = format!(
-        "{}.csv",
-        title_of_file
-            .to_lowercase()
-            .replace(|one: char| !one.is_ascii_alphanumeric(), "-")
-    );
+    let name = move || match about.with(|about| about.parts.clone()) {
+        none if none.is_empty() => csv::file_name(&[title_of_file.get_value()]),
+        parts => csv::file_name(&parts),
+    };
     let file = move || {
-        let address = move || series.with(|series| csv::address(&csv::text(series, unit)));
-        view! { <a class="button" href=address download=name.clone() rel="external" data-testid="chart-csv">"Download CSV"</a> }
+        let address = move || {
+            let text = about.with(|about| series.with(|series| csv::text(series, unit, about)));
+            csv::address(&text)
+        };
+        view! { <a class="button" href=address download=name rel="external" data-testid="chart-csv">"Download CSV"</a> }
     };
     view! {
         <details class="chart-table" data-testid="chart-table" on:toggle=toggled>

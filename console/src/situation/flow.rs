@@ -26,7 +26,7 @@ pub fn calls(view: &SeriesView, now_ms: u64) -> Vec<Line> {
     };
     lines(
         view,
-        now_ms,
+        As::Rate { now_ms },
         point,
         &[
             OutcomeLine {
@@ -55,6 +55,15 @@ pub fn calls(view: &SeriesView, now_ms: u64) -> Vec<Line> {
 
 /// Units a second of one thing, a line an outcome; of a guard calls.
 pub fn units(view: &SeriesView, what: &What, now_ms: u64) -> Vec<Line> {
+    units_as(view, what, As::Rate { now_ms })
+}
+
+/// Units of one thing in each interval, a line an outcome; of a guard calls.
+pub fn counted(view: &SeriesView, what: &What) -> Vec<Line> {
+    units_as(view, what, As::Counted)
+}
+
+fn units_as(view: &SeriesView, what: &What, shown: As) -> Vec<Line> {
     let sheds = matches!(what.kind, Kind::Meter | Kind::Overload);
     let (name, tone) = if sheds {
         ("Shed", Tone::SHED)
@@ -64,7 +73,7 @@ pub fn units(view: &SeriesView, what: &What, now_ms: u64) -> Vec<Line> {
     let read = |point: &SeriesPoint| seen(&point.counters, what);
     lines(
         view,
-        now_ms,
+        shown,
         read,
         &[
             OutcomeLine {
@@ -86,6 +95,15 @@ pub fn units(view: &SeriesView, what: &What, now_ms: u64) -> Vec<Line> {
     )
 }
 
+/// How what was counted in an interval is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum As {
+    /// As it is.
+    Counted,
+    /// A second; of the interval under way, of what is over of it.
+    Rate { now_ms: u64 },
+}
+
 /// So little of an interval says nothing of its rate.
 const LEAST_MS: u64 = 5_000;
 
@@ -99,7 +117,7 @@ const ALWAYS: usize = 2;
 
 fn lines<T>(
     view: &SeriesView,
-    now_ms: u64,
+    shown: As,
     read: impl Fn(&SeriesPoint) -> T,
     outcomes: &[OutcomeLine<T>],
 ) -> Vec<Line> {
@@ -115,9 +133,11 @@ fn lines<T>(
             .map(|(at_ms, counted)| (*at_ms, (outcome.of)(counted)))
             .collect();
         let mut points = filled(view.from.0, view.to.0, step_ms, &values);
-        for (at_ms, value) in &mut points {
-            *value =
-                value.and_then(|value| per_s(value, now_ms.saturating_sub(*at_ms).min(step_ms)));
+        if let As::Rate { now_ms } = shown {
+            for (at_ms, value) in &mut points {
+                let over_ms = now_ms.saturating_sub(*at_ms).min(step_ms);
+                *value = value.and_then(|value| per_s(value, over_ms));
+            }
         }
         Line {
             name: outcome.name.to_owned(),
@@ -125,11 +145,11 @@ fn lines<T>(
             points,
         }
     };
-    let shown = |(place, line): &(usize, Line)| {
+    let happened = |(place, line): &(usize, Line)| {
         *place < ALWAYS || line.points.iter().any(|point| point.1 > Some(0.0))
     };
     let each = outcomes.iter().map(line).enumerate();
-    each.filter(shown).map(|(_, line)| line).collect()
+    each.filter(happened).map(|(_, line)| line).collect()
 }
 
 /// Units a second that a budget has in all: of windows of regions' own, those of all regions; none where each isolate has
@@ -224,6 +244,21 @@ mod tests {
                 ("Admitted", vec![10.0, 0.0, 0.0]),
                 ("Denied", vec![1.0, 0.0, 0.0]),
                 ("Would deny", vec![0.1, 0.0, 0.0]),
+            ]
+        );
+    }
+
+    #[test]
+    fn what_was_counted_of_one_thing_is_told_as_it_is() {
+        let view = view(json!([
+            {"at": 120_000, "budgets": {"tokens": {"admitted_units": 600, "denied_units": 60}}},
+        ]));
+        let lines = counted(&view, &What::new(Kind::Budget, "tokens"));
+        assert_eq!(
+            told(&lines),
+            [
+                ("Admitted", vec![0.0, 0.0, 600.0]),
+                ("Denied", vec![0.0, 0.0, 60.0]),
             ]
         );
     }

@@ -44,13 +44,26 @@ async fn a_tenant_s_figures_stand_beside_its_claims_in_one_range() {
     })
     .await;
     assert!(
-        beside.starts_with("In the recorded windows of this range, its fair share was ")
-            && beside.ends_with(" borrowed."),
+        beside.starts_with("Last hour, all regions: ")
+            && beside.contains(" units admitted. Of these, "),
         "{beside}"
     );
+    // The sentence and the table are of one period, and of one answer.
+    let script = "return [
+        document.querySelector('[data-testid=beside]').textContent.split(': ')[1].split(' ')[0],
+        document.querySelector(\"[data-testid=range-totals] [data-what='budget:tokens'] .figure\").textContent,
+    ]";
+    eventually(
+        "the same figure in the sentence and in the table",
+        async || {
+            let told: Value = browser.evaluate(script, vec![]).await.ok()?;
+            (told[0] == told[1]).then_some(())
+        },
+    )
+    .await;
     assert_eq!(pickers(&browser).await, 1, "one range governs the page");
     let heading = browser.text("[data-testid=range-totals] h2").await.unwrap();
-    assert_eq!(heading, "In this range: Last hour");
+    assert_eq!(heading, "In this range: Last hour, all regions");
     browser
         .choose(&test_id_selector("range"), "6h")
         .await
@@ -58,7 +71,7 @@ async fn a_tenant_s_figures_stand_beside_its_claims_in_one_range() {
     await_page(&browser, "tenant").await;
     eventually("the period of the totals", async || {
         let heading = browser.text("[data-testid=range-totals] h2").await.ok()?;
-        (heading == "In this range: Last 6 hours").then_some(())
+        (heading == "In this range: Last 6 hours, all regions").then_some(())
     })
     .await;
     assert!(browser.address().await.unwrap().contains("range=6h"));
@@ -73,7 +86,7 @@ async fn a_tenant_s_figures_stand_beside_its_claims_in_one_range() {
         ((range - all).abs() <= 0.05 * all && all > 0.0).then_some(())
     })
     .await;
-    // The file has the lines of the chart.
+    // The file says whose it is, and has what was counted beside the lines of the chart.
     browser
         .evaluate(
             "document.querySelector('[data-testid=chart-table] summary').click()",
@@ -82,13 +95,19 @@ async fn a_tenant_s_figures_stand_beside_its_claims_in_one_range() {
         .await
         .unwrap();
     browser.find_id("chart-csv").await.unwrap();
-    let script = "return decodeURIComponent(document.querySelector('[data-testid=chart-csv]').href.split(',').slice(1).join(','))";
-    let file = browser.evaluate(script, vec![]).await.unwrap();
-    let head = file.as_str().unwrap().lines().next().unwrap().to_owned();
+    let script = "const link = document.querySelector('[data-testid=chart-csv]');
+        return [link.download, decodeURIComponent(link.href.split(',').slice(1).join(','))]";
+    let told = browser.evaluate(script, vec![]).await.unwrap();
+    assert_eq!(told[0], json!("free-flood-tokens-6h.csv"));
+    let file = told[1].as_str().unwrap();
+    let (head, rows) = file.split_once('\n').unwrap();
     assert!(
-        head.starts_with("time,\"Within its share, units/s\",\"Borrowed, units/s\""),
+        head.starts_with("time,tenant,budget,region,\"Admitted, units\",\"Denied, units\"")
+            && head.contains("\"Within its share, units/s\",\"Borrowed, units/s\""),
         "{head}"
     );
+    let of = ",\"free:flood\",\"tokens\",\"all\",";
+    assert!(rows.lines().all(|row| row.contains(of)), "{rows}");
     visit(
         &browser,
         &site.origin(),

@@ -10,6 +10,7 @@ pub mod denial;
 pub mod draft;
 pub mod effective_rows;
 pub mod explanation;
+pub mod file;
 pub mod numbers;
 pub mod override_draft;
 pub mod query;

@@ -76,49 +76,74 @@ pub fn with_open(mut claimed: Vec<Claimed>, admitted: &Line, step_ms: u64) -> Ve
     claimed
 }
 
-/// What a tenant got in a range beside what it was entitled to, in units, of the windows that records tell of.
+/// What a tenant got in a range, in units, divided by its fair share where records tell of one.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Beside {
-    /// Its fair share.
-    pub fair: f64,
-    /// What it was served.
-    pub served: f64,
+    /// What was counted as admitted in the whole range, as in the table of it.
+    pub admitted: f64,
+    /// What of that records tell of.
+    pub recorded: f64,
     /// What of that is beyond the fair share.
     pub borrowed: f64,
+    /// The fair share of the windows that records tell of.
+    pub fair: f64,
 }
 
 impl Beside {
-    /// Of the intervals of a chart; none where no record tells anything.
-    pub fn of(claimed: &[Claimed]) -> Option<Self> {
-        let mut all: Option<Self> = None;
-        for told in claimed.iter().filter(|told| told.fair_per_s.is_some()) {
-            let sum = all.get_or_insert_default();
-            sum.fair += told.fair;
-            sum.served += told.served;
-            sum.borrowed += told.borrowed.min(told.served);
+    /// Of the intervals of a chart and the units that were counted in them; none where no record tells anything.
+    ///
+    /// Records count by window and the range counts by minute: what is recorded is at most what was counted in the same
+    /// intervals, so the parts are never more than the whole.
+    pub fn of(claimed: &[Claimed], admitted: &Line) -> Option<Self> {
+        let mut told = false;
+        let mut sum = Self::default();
+        let mut counted = 0.0;
+        for (claim, (_, units)) in claimed.iter().zip(&admitted.points) {
+            let units = units.unwrap_or(0.0);
+            sum.admitted += units;
+            if claim.fair_per_s.is_some() {
+                told = true;
+                counted += units;
+                sum.recorded += claim.served;
+                sum.borrowed += claim.borrowed;
+                sum.fair += claim.fair;
+            }
         }
-        all
+        sum.recorded = sum.recorded.min(counted);
+        sum.borrowed = sum.borrowed.min(sum.recorded);
+        told.then_some(sum)
     }
 
-    /// In a sentence.
+    /// In sentences that name the period. The parts add up to what the table of the range says.
     ///
     /// ```
     /// use weir_console::features::tenant::model::claims::Beside;
-    /// let beside = Beside { fair: 1_200.0, served: 1_500.0, borrowed: 300.0 };
+    /// let beside = Beside { admitted: 1_700.0, recorded: 1_500.0, borrowed: 300.0, fair: 1_250.0 };
     /// assert_eq!(
-    ///     beside.words(),
-    ///     "In the recorded windows of this range, its fair share was 1,200 units. It got 1,500: 1,200 within the share, 300 \
-    ///      borrowed."
+    ///     beside.words("Last hour"),
+    ///     "Last hour: 1,700 units admitted. Of these, 1,200 are within its fair share, 300 are borrowed, and 200 are in \
+    ///      windows without a record, such as the open one. In the recorded windows, its fair share was 1,250 units."
     /// );
     /// ```
-    pub fn words(self) -> String {
-        let whole = |units: f64| count(units.round() as u128);
+    pub fn words(self, period: &str) -> String {
+        let whole = |units: f64| units.round() as u128;
+        let (admitted, borrowed) = (whole(self.admitted), whole(self.borrowed));
+        let unrecorded = whole(self.admitted - self.recorded);
+        let within = admitted.saturating_sub(borrowed + unrecorded);
+        let rest = match unrecorded {
+            0 => String::new(),
+            units => format!(
+                ", and {} are in windows without a record, such as the open one",
+                count(units)
+            ),
+        };
         format!(
-            "In the recorded windows of this range, its fair share was {} units. It got {}: {} within the share, {} borrowed.",
-            whole(self.fair),
-            whole(self.served),
-            whole(self.served - self.borrowed),
-            whole(self.borrowed)
+            "{period}: {} units admitted. Of these, {} are within its fair share, {} are borrowed{rest}. In the recorded windows, \
+             its fair share was {} units.",
+            count(admitted),
+            count(within),
+            count(borrowed),
+            count(whole(self.fair))
         )
     }
 }
@@ -248,32 +273,44 @@ mod tests {
     }
 
     #[test]
-    fn what_a_tenant_got_stands_beside_its_fair_share_where_records_tell() {
+    fn what_a_tenant_got_is_what_the_range_counts_and_is_divided_where_records_tell() {
         // Two of the four windows of the second interval are over.
         let records = [
             record(None, 60_000, 120, 60),
             record(None, 75_000, 30, 5),
             record(None, 90_000, 30, 0),
         ];
+        let line = admitted(&[80.0, 40.0]);
         let told = claimed(&records[..1], "a", 60_000, &[0, 60_000], 60_000);
         let alone = Beside {
-            fair: 120.0,
-            served: 70.0,
+            admitted: 120.0,
+            recorded: 70.0,
             borrowed: 60.0,
+            fair: 120.0,
         };
-        assert_eq!(Beside::of(&told), Some(alone));
+        assert_eq!(Beside::of(&told, &line), Some(alone));
         let told = claimed(&records[1..], "a", 15_000, &[0, 60_000], 60_000);
         let begun = Beside {
-            fair: 60.0,
-            served: 25.0,
+            admitted: 120.0,
+            recorded: 25.0,
             borrowed: 5.0,
+            fair: 60.0,
         };
-        assert_eq!(
-            Beside::of(&told),
-            Some(begun),
-            "what is not over yet is in no sum"
+        assert_eq!(Beside::of(&told, &line), Some(begun));
+        assert_eq!(Beside::of(&[Claimed::default(); 2], &line), None);
+    }
+
+    #[test]
+    fn the_parts_of_what_a_tenant_got_are_never_more_than_the_whole() {
+        // A window is counted by its label, and a minute by its clock: at the edge, one may have more than the other.
+        let told = claimed(&[record(None, 60_000, 120, 60)], "a", 60_000, &[0], 60_000);
+        let beside = Beside::of(&told, &admitted(&[50.4])).unwrap();
+        assert_eq!((beside.recorded, beside.borrowed), (50.4, 50.4));
+        let words = beside.words("Last hour");
+        assert!(
+            words.starts_with("Last hour: 50 units admitted. Of these, 0 are within its fair share, 50 are borrowed. "),
+            "{words}"
         );
-        assert_eq!(Beside::of(&[Claimed::default(); 2]), None);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use form_urlencoded::{Serializer, parse};
 
 use crate::address::NAME;
+use crate::region_name::in_full;
 use crate::what::What;
 
 /// The parts of the page.
@@ -92,6 +93,17 @@ impl TenantQuery {
         pairs.extend_pairs(&self.rest);
         pairs.finish()
     }
+}
+
+/// The regions that figures are of, in words: one of them, or all.
+///
+/// ```
+/// use weir_console::features::tenant::model::query::regions;
+/// assert_eq!(regions(None), "all regions");
+/// assert_eq!(regions(Some("weur")), "Western Europe (weur)");
+/// ```
+pub fn regions(region: Option<&str>) -> String {
+    region.map_or_else(|| "all regions".to_owned(), in_full)
 }
 
 #[cfg(test)]

@@ -17,8 +17,6 @@ pub struct Reach {
     pub from_ms: u64,
     /// The end of the range.
     pub to_ms: u64,
-    /// Whether the range ends now.
-    pub live: bool,
 }
 
 impl Reach {
@@ -36,7 +34,6 @@ impl Reach {
         (from_ms > asked_ms).then_some(Self {
             from_ms: from_ms.min(to_ms),
             to_ms,
-            live: range.is_live(),
         })
     }
 
@@ -44,17 +41,19 @@ impl Reach {
     ///
     /// ```
     /// use weir_console::features::tenant::model::reach::Reach;
-    /// let reach = Reach { from_ms: 120_000, to_ms: 620_000, live: true };
-    /// assert_eq!(reach.words(), "Records cover the last 8 min of this budget.");
+    /// let reach = Reach { from_ms: 120_000, to_ms: 620_000 };
+    /// assert_eq!(reach.words(), "Records cover only the last 8 min of this range: before that, its fair share is not known.");
     /// ```
     pub fn words(self) -> String {
         let ms = self.to_ms - self.from_ms;
         let whole = [H, MIN, S].into_iter().find(|unit| ms >= 2 * unit);
         let whole = whole.map_or(ms, |unit| ms / unit * unit);
-        match (ms, self.live) {
-            (0, _) => "No record covers this range: records are kept for a day.".to_owned(),
-            (_, true) => format!("Records cover the last {} of this budget.", short(whole)),
-            (_, false) => format!("Records cover the last {} of this range.", short(whole)),
+        match ms {
+            0 => "No record covers this range: records are kept for a day.".to_owned(),
+            _ => format!(
+                "Records cover only the last {} of this range: before that, its fair share is not known.",
+                short(whole)
+            ),
         }
     }
 }
@@ -100,9 +99,10 @@ mod tests {
     fn a_hundred_windows_of_five_seconds_are_eight_minutes_of_an_hour() {
         let reach = Reach::of(&view(100, 8), 5_000, HOUR, NOW_MS).unwrap();
         assert_eq!(reach.from_ms, NOW_MS - 500_000);
-        assert_eq!(
-            reach.words(),
-            "Records cover the last 8 min of this budget."
+        assert!(
+            reach
+                .words()
+                .starts_with("Records cover only the last 8 min of this range")
         );
     }
 
@@ -121,7 +121,7 @@ mod tests {
     fn records_are_kept_for_a_day() {
         let week = TimeRange::Last(Preset::Days7);
         let reach = Reach::of(&view(3, 1), 5_000, week, NOW_MS).unwrap();
-        assert_eq!(reach.words(), "Records cover the last 24 h of this budget.");
+        assert!(reach.words().contains("only the last 24 h of this range"));
         let old = TimeRange::Between {
             from_ms: NOW_MS - 3 * DAY_MS,
             to_ms: NOW_MS - 2 * DAY_MS,
@@ -137,6 +137,6 @@ mod tests {
             to_ms: NOW_MS,
         };
         let reach = Reach::of(&view(19, 9), 5_000, stays, NOW_MS).unwrap();
-        assert_eq!(reach.words(), "Records cover the last 95 s of this range.");
+        assert!(reach.words().contains("only the last 95 s of this range"));
     }
 }

@@ -18,14 +18,16 @@ use crate::components::chart::{Kind as Drawn, SeriesChart, intervals};
 use crate::components::explain::Explain;
 use crate::components::notice::{Notice, Severity};
 use crate::components::states::States;
+use crate::components::time::use_time_zone;
 use crate::features::tenant::model::claims::{
     Beside, Claimed, claimed, constant, fair_share, split, with_open,
 };
 use crate::features::tenant::model::counted::busiest;
+use crate::features::tenant::model::file::about;
 use crate::features::tenant::model::reach::Reach;
 use crate::fetched::{Fetched, Follow, fetched};
 use crate::glossary::Term;
-use crate::situation::flow::units;
+use crate::situation::flow::{counted, units};
 use crate::what::{Kind, What, choices, counted_at, own, title as kind_title};
 
 /// The chart over time, and the totals.
@@ -100,29 +102,45 @@ const WINDOWS: u64 = 100;
 fn Chart(page: Tenant, what: What, policy: Fetched<Tagged<PolicyDocument>>) -> impl IntoView {
     let calls = what.kind == Kind::Guard;
     let title = format!("{} {}", kind_title(what.kind), what.name);
+    let zone = use_time_zone();
+    let of = StoredValue::new(what.clone());
     let meter = (what.kind == Kind::Meter).then(|| what.name.clone());
     let claims = (what.kind == Kind::Budget).then(|| Claims::read(page, &what.name, policy));
     let (span, step_ms) = intervals(page.series.value);
-    let counted = Memo::new(move |_| {
+    let rates = Memo::new(move |_| {
         let view = page.series.value.get();
         view.map(|view| units(&view, &what, clock::server_ms()))
             .unwrap_or_default()
     });
-    let starts = Memo::new(move |_| counted.with(|lines| instants(lines)));
+    let counted = Memo::new(move |_| {
+        let view = page.series.value.get();
+        view.map(|view| of.with_value(|what| counted(&view, what)))
+            .unwrap_or_default()
+    });
+    let starts = Memo::new(move |_| rates.with(|lines| instants(lines)));
     let claimed = Memo::new(move |_| {
         let told = claims?.over(&starts.get(), step_ms.get());
-        counted.with(|lines| Some(with_open(told, lines.first()?, step_ms.get())))
+        rates.with(|lines| Some(with_open(told, lines.first()?, step_ms.get())))
     });
     let beside = move || {
-        let beside = Beside::of(&claimed.get()?)?;
-        Some(view! { <p class="said" data-testid="beside">{beside.words()}</p> })
+        let claimed = claimed.get()?;
+        let beside = counted.with(|lines| Beside::of(&claimed, lines.first()?))?;
+        let words = beside.words(&page.period(zone.get()));
+        Some(view! { <p class="said" data-testid="beside">{words}</p> })
     };
+    let about = Signal::derive(move || {
+        let region = page.query.with(|query| query.region.clone());
+        let range = page.range.get().name();
+        page.name.with_value(|name| {
+            of.with_value(|what| about(name, what, region, range, counted.get()))
+        })
+    });
     let reach = move || {
         let reach = claims?.reach.get()?;
         Some(view! { <p class="muted" data-testid="reach">{reach.words()}</p> })
     };
     let series = Signal::derive(move || {
-        let mut lines = counted.get();
+        let mut lines = rates.get();
         let claimed = claimed.get().unwrap_or_default();
         if claimed.iter().any(|one| one.borrowed > 0.0) && !lines.is_empty() {
             let split = split(&lines[0], &claimed, step_ms.get());
@@ -153,7 +171,7 @@ fn Chart(page: Tenant, what: What, policy: Fetched<Tagged<PolicyDocument>>) -> i
     let unit = if calls { "calls/s" } else { "units/s" };
     let empty = "Nothing was asked for in this range.";
     view! {
-        <SeriesChart title unit kind=Drawn::Bars series span step_ms limit over empty/>
+        <SeriesChart title unit kind=Drawn::Bars series span step_ms limit over about empty/>
         {beside}
         {reach}
         {claims.is_some().then(|| view! {
@@ -161,7 +179,7 @@ fn Chart(page: Tenant, what: What, policy: Fetched<Tagged<PolicyDocument>>) -> i
                 "Guarantee"<Explain term=Term::Guarantee/>": what it has a claim to if all tenants that were seen ask. Fair \
                  share"<Explain term=Term::FairShare/>": the same among those that did ask in each window, as far as records \
                  reach, at most 100 windows. Borrowed"<Explain term=Term::Borrowed/>": what it was served beyond that. The \
-                 file has the same columns."
+                 file has the same columns, and the units counted in each interval."
             </p>
         })}
     }

@@ -21,8 +21,10 @@ use crate::clock;
 use crate::components::range_picker::RangePicker;
 use crate::components::states::States;
 use crate::context::Console;
+use crate::features::tenant::model::query::regions;
 use crate::features::tenant::model::query::{Tab, TenantQuery};
 use crate::fetched::{Fetched, Follow, fetched};
+use crate::instant::TimeZone;
 use crate::query_address::{use_ask, use_asked, use_range};
 use crate::time_range::TimeRange;
 use crate::what::What;
@@ -54,6 +56,13 @@ impl Tenant {
         let mut query = self.query.get_untracked();
         edit(&mut query);
         self.navigate.run((query, true));
+    }
+
+    /// The range of time and the regions that its figures are of, in words.
+    pub fn period(self, zone: TimeZone) -> String {
+        let range = self.range.get().label(zone);
+        self.query
+            .with(|query| format!("{range}, {}", regions(query.region.as_deref())))
     }
 
     /// What the policy says of it.

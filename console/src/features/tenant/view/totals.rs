@@ -32,13 +32,12 @@ pub fn Totals(
         })
     });
     let zone = use_time_zone();
-    let period =
-        Signal::derive(move || format!("In this range: {}", page.range.get().label(zone.get())));
+    let period = Signal::derive(move || format!("In this range: {}", page.period(zone.get())));
     let ready = page.series.ready();
     view! {
         <Table page lines=of_range title=period ready error=page.series.error retry=page.series.retry()
             id="range-totals" nothing="Nothing was counted in this range."/>
-        <Table page lines=in_all title=Signal::stored("Since counting began, all regions".to_owned())
+        <Table page lines=in_all title=Signal::stored("Since counting began, whatever the range: all regions".to_owned())
             ready=report.ready() error=report.error retry=report.retry() id="totals" in_all=true
             nothing="It has not asked for anything yet. Its first check appears here within seconds."/>
     }
