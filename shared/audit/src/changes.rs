@@ -41,6 +41,21 @@ pub fn side_by_side<'a>(
     pairs.map(|pointer| (pointer.as_str(), was.get(pointer), is.get(pointer)))
 }
 
+/// What the text of a record has, one or the other, if what it tells of changed anything of a tenant: the pointer to the
+/// tenant, and the beginning of those into it, as they stand in JSON.
+///
+/// ```
+/// use weir_audit::changes::of_tenant;
+/// assert_eq!(of_tenant("a/b"), ["\"/tenants/a~1b\"", "\"/tenants/a~1b/"]);
+/// ```
+#[must_use]
+pub fn of_tenant(name: &str) -> [String; 2] {
+    let pointer = Value::from(format!("/tenants{}", step(name))).to_string();
+    let into = pointer.strip_suffix('"').unwrap_or(&pointer);
+    let into = format!("{into}/");
+    [pointer, into]
+}
+
 fn compare(
     at: &str,
     before: &Value,

@@ -8,10 +8,11 @@ use weir_shared::limits::{
 use weir_shared::node::registry::{HeadRow, RecordRow, RegistryCall, Reply, Report};
 use weir_shared::wire::audit::{AuditOutcome, AuditVerdict};
 use weir_shared::wire::registry::{
-    AppendAudit, Appended, AuditLines, AuditPage, ExportAudit, ReadAudit, VerifyAudit,
+    AppendAudit, Appended, AuditLines, AuditPage, ExportAudit, PatchTenant, ReadAudit, VerifyAudit,
 };
 
-use super::world::{World, ada, database, save};
+use super::table::shipped;
+use super::world::{World, ada, database, save, save_document};
 
 fn reset(target: &str) -> RegistryCall {
     RegistryCall::AppendAudit(AppendAudit {
@@ -153,6 +154,41 @@ fn pages_hold_what_is_asked_for_and_say_what_is_behind_and_what_cannot_be_read()
         (exported.lines.len(), exported.through, exported.more),
         (2, 4, true)
     );
+}
+
+#[test]
+fn a_tenant_as_the_target_finds_changes_of_the_policy_that_change_it() {
+    let mut world = World::awake();
+    let patch = |tenant: &str| {
+        RegistryCall::PatchTenant(Box::new(PatchTenant {
+            tenant: tenant.to_owned(),
+            patch: serde_json::from_value(json!({ "weight": 3 })).unwrap(),
+            expected: None,
+            author: ada(),
+        }))
+    };
+    for tenant in ["acme", "acme-2", "a\"b"] {
+        world.saved(patch(tenant));
+    }
+    // The whole policy is as it was before: every one of the three is changed back.
+    world.saved(save_document(None, shipped()));
+    let found = |world: &mut World, tenant: &str| {
+        let find = ReadAudit {
+            limit: 9,
+            target: Some(tenant.to_owned()),
+            ..ReadAudit::default()
+        };
+        let entries = page(world, find).entries.into_iter();
+        entries
+            .map(|entry| (entry.record.action, entry.record.target))
+            .collect::<Vec<_>>()
+    };
+    for tenant in ["acme", "acme-2", "a\"b"] {
+        let expected = [("tenant.patch", tenant), ("policy.save", "")];
+        let expected = expected.map(|(action, target)| (action.to_owned(), target.to_owned()));
+        assert_eq!(found(&mut world, tenant), expected, "{tenant}");
+    }
+    assert_eq!(found(&mut world, "acm"), []);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The rows of a registry in memory: what it writes is there after a death, all of a write or none.
 
 use serde_json::json;
+use weir_shared::audit::changes::of_tenant;
 use weir_shared::limits::TOKEN_USE_MS;
 use weir_shared::node::registry::{
     AccessRow, EndedColumns, Failure, HeadRow, PolicyRow, Put, RecordRow, Rows, SealColumns,
@@ -150,7 +151,7 @@ impl Rows for Table {
             };
             says(&row.actor, find.actor.as_deref())
                 && says(&row.action, find.action.as_deref())
-                && says(&row.target, find.target.as_deref())
+                && (says(&row.target, find.target.as_deref()) || changes_tenant(row, find))
                 && says(&row.outcome, find.outcome.map(AuditOutcome::name))
                 && row
                     .at
@@ -169,6 +170,13 @@ impl Rows for Table {
         let behind = self.audit.range(after + 1..).map(second);
         Ok(behind.take(count(max)).collect())
     }
+}
+
+/// Whether the record tells of a change of the tenant that is asked for.
+fn changes_tenant(row: &RecordRow, find: &ReadAudit) -> bool {
+    let mut texts = find.target.as_deref().map(of_tenant).into_iter().flatten();
+    let body = row.body.as_deref();
+    body.is_none_or(|body| texts.any(|text| body.contains(&text)))
 }
 
 impl Table {

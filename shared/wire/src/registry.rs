@@ -202,7 +202,7 @@ pub struct ReadAudit {
     pub actor: Option<String>,
     /// Only this action.
     pub action: Option<String>,
-    /// Only this target.
+    /// Only this target, and what changed the tenant of this name.
     pub target: Option<String>,
     /// Only with this outcome.
     pub outcome: Option<AuditOutcome>,

@@ -249,6 +249,43 @@ async fn revert(browser: &Browser, site: &Site, tenant: &str) {
         .wait_gone("[data-testid=revert-dialog][open]")
         .await
         .expect("the dialog closes once it is done");
+    // Among the records of this action there is no revert, and still the record says that it was reverted, and leads there.
+    eventually("the mark of the revert", async || {
+        browser
+            .has(&test_id_selector("reverted"))
+            .await
+            .ok()?
+            .then_some(())
+    })
+    .await;
+    let said = browser
+        .text(&test_id_selector("reverted-by"))
+        .await
+        .unwrap();
+    println!("the record: reverted {said}");
+    // By the tenant, the log has the change and its revert, which names the change.
+    let of_tenant = format!("/activity?target={}", tenant.replace(':', "%3A"));
+    visit(browser, &site.origin(), &of_tenant, "activity").await;
+    let script = "return [...document.querySelectorAll('[data-testid=record]')].map(row => [
+        row.dataset.action, Number(row.dataset.sequence),
+        Number((row.querySelector('[data-testid=reverts]')?.textContent ?? '').replace(/[^0-9]/g, '')),
+    ])";
+    let told = browser.evaluate(script, vec![]).await.unwrap();
+    println!("the records of {tenant}: {told}");
+    assert_eq!(
+        (&told[0][0], &told[1][0]),
+        (&json!("policy.save"), &json!("tenant.patch"))
+    );
+    assert_eq!(told[0][2], told[1][1], "the revert names its record");
+    browser.press_id("reverts").await.unwrap();
+    eventually("the record that was reverted", async || {
+        browser
+            .has(&test_id_selector("reverted-by"))
+            .await
+            .ok()?
+            .then_some(())
+    })
+    .await;
     browser.press_id("verify").await.unwrap();
     let verdict = browser.find_id("verdict").await.expect("a verdict");
     println!("the chain: {}", verdict.text().await.unwrap());

@@ -123,6 +123,23 @@ async fn records_are_found_by_actor_action_target_and_outcome() {
 }
 
 #[tokio::test]
+async fn a_tenant_as_the_target_finds_what_changed_it_in_a_whole_policy() {
+    let (_workerd, client) = deployment().await;
+    let before = client.policy().await.unwrap();
+    patch(&client, "acme", &json!({ "weight": 2 }), Some("*")).await;
+    patch(&client, "hooli", &json!({ "weight": 3 }), Some("*")).await;
+    client.save_policy(&before.document).await.unwrap();
+    for tenant in ["acme", "hooli"] {
+        let found = get(&client, &format!("{AUDIT}?target={tenant}")).await;
+        let records = found["records"].as_array().unwrap().iter();
+        let newest: Vec<_> = records.take(2).map(|record| &record["action"]).collect();
+        assert_eq!(newest, ["policy.save", "tenant.patch"], "{tenant}: {found}");
+    }
+    let found = get(&client, &format!("{AUDIT}?target=acm")).await;
+    assert_eq!(found["records"], json!([]));
+}
+
+#[tokio::test]
 async fn the_log_is_exported_as_comma_separated_values_with_the_filters_of_the_list() {
     let (_workerd, client) = deployment().await;
     patch(&client, "acme", &json!({ "weight": 2 }), Some("*")).await;

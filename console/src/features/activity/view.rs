@@ -1,6 +1,7 @@
 //! The parts of the activity page.
 
 pub mod filters;
+pub mod log;
 pub mod page;
 pub mod record;
 pub mod records;

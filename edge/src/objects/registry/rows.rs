@@ -1,5 +1,6 @@
 //! The rows of the registry in its database.
 
+use weir_shared::audit::changes::of_tenant;
 use weir_shared::node::registry::{
     AccessRow, EndedColumns, Failure, HeadRow, PolicyRow, Put, RecordRow, Rows, SealColumns,
     SummaryRow, TokenColumns, Whose,
@@ -211,9 +212,13 @@ impl Rows for RegistryRows<'_> {
         let query = format!(
             "SELECT {COLUMNS} FROM audit WHERE sequence > ? AND sequence < ? \
              AND coalesce(at >= ?, 1) AND coalesce(at < ?, 1) AND coalesce(actor = ?, 1) \
-             AND coalesce(action = ?, 1) AND coalesce(target = ?, 1) AND coalesce(outcome = ?, 1) \
+             AND coalesce(action = ?, 1) AND coalesce(outcome = ?, 1) \
+             AND coalesce(target = ? OR instr(body, ?) > 0 OR instr(body, ?) > 0, 1) \
              ORDER BY sequence {order} LIMIT ?"
         );
+        // A change of the whole policy, such as a revert, may change a tenant, too.
+        let texts = find.target.as_deref().map(of_tenant);
+        let [tenant, within] = texts.map_or([None, None], |texts| texts.map(Some));
         let values = vec![
             number(find.after),
             number(find.before),
@@ -221,8 +226,10 @@ impl Rows for RegistryRows<'_> {
             find.to.map(number).into(),
             find.actor.clone().into(),
             find.action.clone().into(),
-            find.target.clone().into(),
             find.outcome.map(AuditOutcome::name).into(),
+            find.target.clone().into(),
+            tenant.into(),
+            within.into(),
             number(max),
         ];
         self.each(&query, values, record)

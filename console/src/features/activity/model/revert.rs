@@ -3,7 +3,8 @@
 
 use serde_json::Value;
 use weir_shared::audit::Action;
-use weir_shared::wire::audit::{AuditOutcome, AuditRecord};
+use weir_shared::ordered::OrderedMap;
+use weir_shared::wire::audit::{AuditEntry, AuditOutcome, AuditRecord};
 
 use super::actions::changes;
 use crate::difference::{Row, difference, set};
@@ -70,13 +71,63 @@ pub fn revert(record: &AuditRecord, now: &Value) -> Result<Revert, &'static str>
     })
 }
 
-/// The reason that is recorded unless another is given.
+/// How the reason of a revert begins.
+const REVERT_OF: &str = "revert of record ";
+
+/// The reason that is recorded: which record is reverted, and what was given as the reason. By this the log finds the
+/// revert of a record.
 ///
 /// ```
-/// assert_eq!(weir_console::features::activity::model::revert::reason(42), "revert of record 42");
+/// use weir_console::features::activity::model::revert::reason;
+/// assert_eq!(reason(42, " "), "revert of record 42");
+/// assert_eq!(reason(42, "a typo"), "revert of record 42: a typo");
 /// ```
-pub fn reason(sequence: u64) -> String {
-    format!("revert of record {sequence}")
+pub fn reason(sequence: u64, given: &str) -> String {
+    match given.trim() {
+        "" => format!("{REVERT_OF}{sequence}"),
+        given => format!("{REVERT_OF}{sequence}: {given}"),
+    }
+}
+
+/// The record that a change reverted, if it says that it is a revert.
+pub fn reverts(record: &AuditRecord) -> Option<u64> {
+    if record.action != Action::PolicySave.name() || record.outcome != AuditOutcome::Done {
+        return None;
+    }
+    let of = record.why.as_deref()?.strip_prefix(REVERT_OF)?;
+    let number: u64 = of.split(':').next()?.parse().ok()?;
+    (number < record.sequence).then_some(number)
+}
+
+/// The revert of a record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reverted {
+    /// The record of the revert.
+    pub sequence: u64,
+    /// Who reverted.
+    pub by: String,
+    /// When.
+    pub at_ms: u64,
+}
+
+/// The records that others among these reverted, each with its newest revert.
+pub fn reverted(entries: &[AuditEntry]) -> OrderedMap<u64, Reverted> {
+    let mut found = OrderedMap::<u64, Reverted>::new();
+    for AuditEntry { record, .. } in entries {
+        let Some(number) = reverts(record) else {
+            continue;
+        };
+        let newer = |known: &Reverted| known.sequence > record.sequence;
+        if !found.get(&number).is_some_and(newer) {
+            let revert = Reverted {
+                sequence: record.sequence,
+                by: record.actor.clone(),
+                at_ms: record.at,
+            };
+            found.insert(number, revert);
+        }
+    }
+    found
 }
 
 #[cfg(test)]
@@ -136,6 +187,38 @@ mod tests {
         removed.action = "tenant.delete".to_owned();
         let reverted = revert(&removed, &json!({ "tenants": {} })).unwrap();
         assert_eq!(reverted.candidate, json!({ "tenants": { "acme": acme } }));
+    }
+
+    #[test]
+    fn a_revert_names_its_record_and_the_record_its_newest_revert() {
+        let entry = |sequence: u64, why: &str| AuditEntry {
+            record: AuditRecord {
+                sequence,
+                why: Some(why.to_owned()),
+                ..saved(json!({}), json!({}))
+            },
+            hash: String::new(),
+        };
+        let entries = [
+            entry(9, &reason(5, "")),
+            entry(8, "revert of record 12"),
+            entry(7, &reason(5, "too low: see the ticket")),
+            entry(6, "revert of the record"),
+        ];
+        let told: Vec<_> = entries.iter().map(|entry| reverts(&entry.record)).collect();
+        // No record is reverted before it is written.
+        assert_eq!(told, [Some(5), None, Some(5), None]);
+        let expected = Reverted {
+            sequence: 9,
+            by: "ada".to_owned(),
+            at_ms: 0,
+        };
+        assert_eq!(reverted(&entries), [(5, expected)].into());
+        let refused = AuditRecord {
+            outcome: AuditOutcome::Refused,
+            ..entries[0].record.clone()
+        };
+        assert_eq!(reverts(&refused), None, "nothing was changed");
     }
 
     #[test]

@@ -12,6 +12,7 @@ use crate::components::states::States;
 use crate::context::Console;
 use crate::features::activity::model::query::ActivityQuery;
 use crate::features::activity::view::filters::Filters;
+use crate::features::activity::view::log::Log;
 use crate::features::activity::view::records::Records;
 use crate::features::activity::view::verify::Verify;
 use crate::fetched::{Follow, fetched};
@@ -71,6 +72,7 @@ fn Activity() -> impl IntoView {
     };
     let csv = move || query.with(ActivityQuery::csv_address);
     let refresh = Callback::new(move |()| page.refresh());
+    let log = Log::new(query, page.value, refresh);
     view! {
         <div class="page-tools">
             <a class="button" href=csv rel="external" download data-testid="export-csv">"Export CSV"</a>
@@ -78,11 +80,11 @@ fn Activity() -> impl IntoView {
             <Verify/>
         </div>
         <Filters query/>
-        <Elsewhere reply=page.value query refresh/>
+        <Elsewhere reply=page.value log/>
         <p class="hint">{hint}</p>
         <States ready=page.ready() error=page.error retry=page.retry() empty>
             {move || damaged(&page.value.get())}
-            <Records reply=page.value query refresh/>
+            <Records reply=page.value log/>
             {move || pager(&page.value.get(), &query.get())}
         </States>
     }
@@ -90,13 +92,9 @@ fn Activity() -> impl IntoView {
 
 /// The record that the address names, while it is not on this page of the list.
 #[component]
-fn Elsewhere(
-    reply: Signal<Option<Arc<AuditReply>>>,
-    query: Memo<ActivityQuery>,
-    refresh: Callback<()>,
-) -> impl IntoView {
+fn Elsewhere(reply: Signal<Option<Arc<AuditReply>>>, log: Log) -> impl IntoView {
     let wanted = Memo::new(move |_| {
-        let record = query.with(|query| query.record)?;
+        let record = log.query.with(|query| query.record)?;
         let here = reply.with(|reply| {
             let reply = reply.as_ref()?;
             Some(
@@ -111,12 +109,12 @@ fn Elsewhere(
     move || {
         wanted
             .get()
-            .map(|record| view! { <OneElsewhere record refresh query/> })
+            .map(|record| view! { <OneElsewhere record log/> })
     }
 }
 
 #[component]
-fn OneElsewhere(record: u64, query: Memo<ActivityQuery>, refresh: Callback<()>) -> impl IntoView {
+fn OneElsewhere(record: u64, log: Log) -> impl IntoView {
     let ask = AuditAsk {
         before: Some(record + 1),
         after: None,
@@ -145,7 +143,7 @@ fn OneElsewhere(record: u64, query: Memo<ActivityQuery>, refresh: Callback<()>) 
     view! {
         <section class="elsewhere" aria-label="The record of this address">
             <States ready=found.ready() error=found.error retry=found.retry() empty>
-                <Records reply=found.value query refresh/>
+                <Records reply=found.value log/>
             </States>
         </section>
     }

@@ -5,12 +5,14 @@ use std::sync::Arc;
 use leptos::prelude::*;
 use weir_shared::wire::audit::AuditEntry;
 
+use super::log::Log;
 use super::revert::RevertButton;
 use crate::address::Page;
 use crate::components::difference::DifferenceTable;
+use crate::components::time::Time;
 use crate::context::Console;
 use crate::features::activity::model::actions::{changes, revisions, sides};
-use crate::features::activity::model::revert::revertible;
+use crate::features::activity::model::revert::{Reverted, revertible};
 use crate::format;
 use crate::visible::visible;
 
@@ -19,8 +21,8 @@ use crate::visible::visible;
 pub fn RecordDetail(
     /// The record.
     entry: Arc<AuditEntry>,
-    /// Reads the list again.
-    refresh: Callback<()>,
+    /// The log.
+    log: Log,
 ) -> impl IntoView {
     let console = expect_context::<Console>();
     let record = &entry.record;
@@ -56,16 +58,36 @@ pub fn RecordDetail(
         let possible = revertible(record);
         let entry = entry.clone();
         move || match (console.can_change(), possible.clone()) {
-            (true, Ok(_)) => view! { <RevertButton entry=entry.clone() refresh/> }.into_any(),
+            (true, Ok(_)) => {
+                view! { <RevertButton entry=entry.clone() refresh=log.refresh/> }.into_any()
+            }
             (true, Err(why)) => view! { <p class="muted">{why}</p> }.into_any(),
             (false, _) => ().into_any(),
         }
     });
+    let sequence = record.sequence;
+    let revert = Memo::new(move |_| {
+        log.reverted
+            .with(|reverted| reverted.get(&sequence).cloned())
+    });
+    let undone = move || {
+        let Reverted {
+            sequence,
+            by,
+            at_ms,
+        } = revert.get()?;
+        let text = format!("record {}", format::count(sequence.into()));
+        Some(view! {
+            <div><dt>"Reverted"</dt><dd data-testid="reverted-by">
+                "by "{visible(&by)}" at "<Time at=Signal::stored(at_ms)/>", in "{log.link(sequence, text, "revert-record")}
+            </dd></div>
+        })
+    };
     let nothing = rows.is_empty();
     let rows = Signal::stored(rows);
     view! {
         <div class="record-detail">
-            <dl class="facts">{why}{token}{revision}{tenant}</dl>
+            <dl class="facts">{why}{token}{revision}{tenant}{undone}</dl>
             {(!nothing).then(|| view! { <DifferenceTable rows/> })}
             <dl class="facts hashes">
                 <div><dt>"Hash"</dt><dd><code>{hash}</code></dd></div>

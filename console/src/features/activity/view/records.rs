@@ -7,11 +7,13 @@ use leptos_router::hooks::use_navigate;
 use weir_shared::wire::audit::{AuditEntry, AuditOutcome};
 use weir_shared::wire::operator::audit::AuditReply;
 
+use super::log::Log;
 use super::record::RecordDetail;
 use crate::components::time::Time;
 use crate::features::activity::model::actions::{label, summary, target};
 use crate::features::activity::model::noise::{Line, lines, words};
 use crate::features::activity::model::query::ActivityQuery;
+use crate::features::activity::model::revert::reverts;
 use crate::format;
 use crate::query_address::within_page;
 use crate::visible::visible;
@@ -22,11 +24,10 @@ pub fn Records(
     /// The page.
     #[prop(into)]
     reply: Signal<Option<Arc<AuditReply>>>,
-    /// What the address asks for.
-    query: Memo<ActivityQuery>,
-    /// Reads the page again.
-    refresh: Callback<()>,
+    /// The log.
+    log: Log,
 ) -> impl IntoView {
+    let query = log.query;
     let open = Memo::new(move |_| query.with(|query| query.record));
     // Who asks for logins wants to see them.
     let folds = Memo::new(move |_| query.with(|query| query.action.is_empty()));
@@ -50,8 +51,8 @@ pub fn Records(
         Line::Routine(entries) => (line.number(), entries.len()),
     };
     let build = move |line: Line| match line {
-        Line::One(entry) => view! { <OneRecord entry=*entry query refresh/> }.into_any(),
-        Line::Routine(entries) => view! { <Routine entries query refresh/> }.into_any(),
+        Line::One(entry) => view! { <OneRecord entry=*entry log/> }.into_any(),
+        Line::Routine(entries) => view! { <Routine entries log/> }.into_any(),
     };
     view! {
         <div class="scroll" tabindex="0" role="region" aria-label="Audit log">
@@ -77,17 +78,13 @@ pub fn Records(
 
 /// Records of routine in one line, which opens them.
 #[component]
-fn Routine(
-    entries: Vec<AuditEntry>,
-    query: Memo<ActivityQuery>,
-    refresh: Callback<()>,
-) -> impl IntoView {
+fn Routine(entries: Vec<AuditEntry>, log: Log) -> impl IntoView {
     let open = RwSignal::new(false);
     let text = words(&entries);
     let entries = StoredValue::new(entries);
     let all = move || {
         open.get().then(|| {
-            let one = |entry| view! { <OneRecord entry query refresh/> };
+            let one = |entry| view! { <OneRecord entry log/> };
             entries.get_value().into_iter().map(one).collect_view()
         })
     };
@@ -110,11 +107,8 @@ fn Routine(
 }
 
 #[component]
-fn OneRecord(
-    entry: AuditEntry,
-    query: Memo<ActivityQuery>,
-    refresh: Callback<()>,
-) -> impl IntoView {
+fn OneRecord(entry: AuditEntry, log: Log) -> impl IntoView {
+    let query = log.query;
     let navigate = use_navigate();
     let record = entry.record.clone();
     let sequence = record.sequence;
@@ -138,13 +132,23 @@ fn OneRecord(
         AuditOutcome::Done => view! { <span class="tag good">"done"</span> }.into_any(),
         AuditOutcome::Refused => view! { <span class="tag warning">"refused"</span> }.into_any(),
     };
+    let of = reverts(&record).map(|record| log.to_reverted(record));
+    let revert = Memo::new(move |_| {
+        log.reverted
+            .with(|reverted| reverted.get(&sequence).cloned())
+    });
+    let undone = move || {
+        let revert = revert.get()?;
+        let text = format!("reverted by {}", visible(&revert.by));
+        Some(log.link(revert.sequence, text, "reverted"))
+    };
     let at = Signal::stored(record.at);
     let entry = StoredValue::new(Arc::new(entry));
     let detail = move || {
         open.get().then(|| {
             view! {
                 <tr class="detail">
-                    <td colspan="7"><RecordDetail entry=entry.get_value() refresh/></td>
+                    <td colspan="7"><RecordDetail entry=entry.get_value() log/></td>
                 </tr>
             }
         })
@@ -165,10 +169,10 @@ fn OneRecord(
             </th>
             <td class="when" data-label="Time"><Time at/></td>
             <td class="actor" data-label="Who">{visible(&record.actor)}{role}{token}</td>
-            <td class="action" data-label="Action">{label(&record.action)}</td>
+            <td class="action" data-label="Action">{label(&record.action)}{of}</td>
             <td class="target" data-label="Target">{target(&record)}</td>
             <td class="change" data-label="Change">{summary(&record)}</td>
-            <td data-label="Outcome">{outcome}</td>
+            <td data-label="Outcome">{outcome}{undone}</td>
         </tr>
         {detail}
     }

@@ -133,7 +133,7 @@ fn Ask(
 ) -> impl IntoView {
     let console = expect_context::<Console>();
     let leave = use_leave();
-    let why = RwSignal::new(reason(sequence));
+    let why = RwSignal::new(String::new());
     let busy = RwSignal::new(false);
     let refused = RwSignal::new(None::<String>);
     let rows = Signal::stored(ready.revert.rows.clone());
@@ -163,12 +163,10 @@ fn Ask(
         busy.set(true);
         refused.set(None);
         let (ready, leave) = (ready.clone(), leave.clone());
-        let reason = why.get_untracked();
+        let reason = reason(sequence, &why.get_untracked());
         spawn_local(async move {
-            let reason = reason.trim();
-            let reason = (!reason.is_empty()).then_some(reason);
             let saved = Client
-                .save_policy(&ready.document, &ready.etag, reason)
+                .save_policy(&ready.document, &ready.etag, Some(&reason))
                 .await;
             busy.try_set(false);
             match saved {
@@ -217,6 +215,7 @@ fn Ask(
             {note}
             <PreviewTable body=preview caption="Preview by the server"/>
             <Why why/>
+            <p class="hint">"The log names the record that is reverted, before your reason."</p>
             {error}
             <div class="actions">
                 <button type="button" data-testid="cancel" on:click=move |_| open.set(false)>"Cancel"</button>
