@@ -87,7 +87,10 @@ fn input(
     unit: Option<String>,
     numeric: bool,
     placeholder: Option<String>,
+    suggested: Option<Signal<Vec<String>>>,
 ) -> AnyView {
+    let list = format!("{}-suggested", frame.id);
+    let names = list.clone();
     let control = view! {
         <span class="control" class:numeric=numeric>
             <input
@@ -98,12 +101,17 @@ fn input(
                 autocomplete="off"
                 spellcheck="false"
                 placeholder=placeholder
+                list=suggested.map(|_| list)
                 aria-invalid=frame.invalid()
                 aria-describedby=frame.described_by()
                 prop:value=move || value.get()
                 on:input=move |event| value.set(event_target_value(&event))
             />
             {unit.map(|unit| view! { <span class="unit">{unit}</span> })}
+            {suggested.map(|all| {
+                let option = |name: String| view! { <option value=name></option> };
+                view! { <datalist id=names>{move || all.get().into_iter().map(option).collect_view()}</datalist> }
+            })}
         </span>
     };
     frame.around(control.into_any())
@@ -128,9 +136,12 @@ pub fn TextField(
     /// What stands in it while nothing is typed.
     #[prop(optional, into)]
     placeholder: Option<String>,
+    /// Texts that are suggested while it is typed.
+    #[prop(optional, into)]
+    suggested: Option<Signal<Vec<String>>>,
 ) -> impl IntoView {
     let frame = Frame::new(name, label, hint, error);
-    input(frame, value, None, false, placeholder)
+    input(frame, value, None, false, placeholder, suggested)
 }
 
 /// A number, as text: what is typed stays as it is until it is read.
@@ -157,7 +168,7 @@ pub fn NumberField(
     unit: Option<String>,
 ) -> impl IntoView {
     let frame = Frame::new(name, label, hint, error);
-    input(frame, value, unit, true, placeholder)
+    input(frame, value, unit, true, placeholder, None)
 }
 
 /// The options of a list to choose from: values and what they are called. An option stays on the page while another one

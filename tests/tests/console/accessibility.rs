@@ -14,7 +14,7 @@ use crate::console::traffic::Traffic;
 use crate::console::{NARROW, WIDE, await_page, log_in, visit};
 
 /// Each page with its address.
-pub(crate) const PAGES: [(&str, &str); 30] = [
+pub(crate) const PAGES: [(&str, &str); 31] = [
     ("overview", "/"),
     ("tenants", "/tenants"),
     ("tenant", "/tenant?name=enterprise%3Aacme"),
@@ -34,6 +34,7 @@ pub(crate) const PAGES: [(&str, &str); 30] = [
     ("policy", "/policy?section=overload&name=origin"),
     ("policy", "/policy?section=routes"),
     ("policy", "/policy?section=routes&name=0"),
+    ("policy", "/policy?section=api-keys"),
     ("policy", "/policy?section=general"),
     ("policy", "/policy?section=document"),
     ("policy", "/policy?section=reset"),
@@ -80,17 +81,17 @@ const OPENED: [(&str, &str, &[&str], &str); 14] = [
     ),
     (
         "policy",
-        ROUTES,
+        KEYS,
         &["field-new-key=x", "add-key"],
         "error-new-key-tenant",
     ),
-    ("policy", ROUTES, &["remove-key"], "restore-key"),
+    ("policy", KEYS, &["remove-key"], "restore-key"),
     ("access", "/access", &["create-token"], "field-name"),
     ("access", "/access", &["revoke"], "confirm"),
     ("access", "/access", &["end-sessions"], "confirm"),
 ];
 
-const ROUTES: &str = "/policy?section=routes";
+const KEYS: &str = "/policy?section=api-keys";
 
 const TENANT_EDIT: &str = "/tenant?name=pro%3Ahooli&tab=edit";
 

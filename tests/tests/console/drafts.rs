@@ -99,7 +99,7 @@ async fn of_an_api_key_that_is_typed_the_draft_keeps_the_hash_alone() {
     let site = Site::start(&everything()).await;
     let browser = Browser::start().await.expect("the browser starts");
     log_in(&browser, &site.origin(), TOKEN).await;
-    let address = "/policy?section=routes";
+    let address = "/policy?section=api-keys";
     visit(&browser, &site.origin(), address, "policy").await;
     let fill = async |field: &str, text: &str| {
         browser.fill(&test_id_selector(field), text).await.unwrap();
@@ -108,6 +108,8 @@ async fn of_an_api_key_that_is_typed_the_draft_keeps_the_hash_alone() {
     fill("field-new-key-tenant", "pro:acme").await;
     browser.press_id("add-key").await.unwrap();
     becomes(&browser, "field-key-tenant", "pro:acme").await;
+    let unmet = browser.text(&test_id_selector("keys-unmet")).await.unwrap();
+    assert!(unmet.starts_with("No route finds its tenant"), "{unmet}");
     assert_eq!(value(&browser, "field-new-key").await, "");
     let kept = eventually("the draft is kept", async || {
         let script = "return sessionStorage.getItem('weir.policy-draft')";

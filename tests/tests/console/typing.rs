@@ -15,7 +15,7 @@ use crate::console::traffic::Traffic;
 use crate::console::{assert_no_errors, await_page, eventually, log_in, visit};
 
 /// Forms of the policy: the query of the page, and where in the document the fields of its entry stand.
-const POLICY_FORMS: [(&str, &str); 17] = [
+const POLICY_FORMS: [(&str, &str); 18] = [
     ("section=budgets&name=tokens", "/budgets/tokens"),
     ("section=limits&name=per_ip", "/limits/per_ip"),
     ("section=limits&name=login", "/limits/login"),
@@ -29,6 +29,7 @@ const POLICY_FORMS: [(&str, &str); 17] = [
     ("section=overload&name=failing", "/overload/failing"),
     ("section=routes", ""),
     ("section=routes&name=0", "/routes/0"),
+    ("section=api-keys", ""),
     ("section=general", ""),
     ("section=document", ""),
     ("section=reset", ""),

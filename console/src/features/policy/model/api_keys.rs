@@ -6,11 +6,13 @@ use weir_shared::audit::sha256_hex;
 use weir_shared::json::pointer::step;
 use weir_shared::limits::{API_KEY_BYTES_MAX, API_KEYS_MAX};
 use weir_shared::name::tenant_name;
+use weir_shared::ordered::OrderedSet;
 use weir_shared::policy::api_keys::hash;
 
 use super::draft::PolicyDraft;
 use super::entries::{Fate, fates};
 use super::fields::{Field, Kind, field};
+use super::routes::ROUTES;
 
 /// Where they stand in the document.
 pub const API_KEYS: &str = "/api_keys";
@@ -97,6 +99,52 @@ pub fn rows(draft: &PolicyDraft, search: &str) -> KeyRows {
         }
     }
     KeyRows { rows, found, total }
+}
+
+/// What a key is for is a route that asks for one: what is said where one of the two is missing, as a title and a detail.
+pub fn unmet(draft: &PolicyDraft) -> Option<(&'static str, &'static str)> {
+    let keys = draft.at(API_KEYS).and_then(Value::as_object);
+    let has_keys = keys.is_some_and(|keys| !keys.is_empty());
+    let routes = draft.at(ROUTES).and_then(Value::as_array);
+    let mut routes = routes.into_iter().flatten();
+    let asks = |route: &Value| {
+        route
+            .pointer("/tenant/api_key")
+            .is_some_and(Value::is_object)
+    };
+    match (has_keys, routes.any(asks)) {
+        (true, false) => Some((
+            "No route finds its tenant by these keys.",
+            "A key has no effect until a route says in which header it comes: Routes, \u{201c}Tenant by API key in\u{201d}.",
+        )),
+        (false, true) => Some((
+            "A route finds its tenant by API key, and the policy has no key.",
+            "Until a key is added, no request to that route has a tenant.",
+        )),
+        _ => None,
+    }
+}
+
+/// Names of tenants that are suggested at most.
+const SUGGESTED_MAX: usize = 20;
+
+/// Tenants that the draft names, for what is typed: those that have it in their names.
+pub fn suggested(draft: &PolicyDraft, typed: &str) -> Vec<String> {
+    let typed = typed.trim().to_lowercase();
+    let object = |at: &str| {
+        draft
+            .at(at)
+            .and_then(Value::as_object)
+            .into_iter()
+            .flatten()
+    };
+    let named = object("/tenants").map(|(name, _)| name.as_str());
+    let with_keys = object(API_KEYS).filter_map(|(_, tenant)| tenant.as_str());
+    let all = named.chain(with_keys);
+    let fitting = all.filter(|name| name.to_lowercase().contains(&typed));
+    let names: OrderedSet<&str> = fitting.collect();
+    let names = names.into_iter().take(SUGGESTED_MAX);
+    names.map(str::to_owned).collect()
 }
 
 /// What is typed for a new key.
@@ -253,6 +301,43 @@ mod tests {
         );
         draft.put(&pointer, draft.base_at(&pointer).cloned());
         assert!(!draft.is_changed());
+    }
+
+    #[test]
+    fn a_key_without_a_route_and_a_route_without_a_key_are_told() {
+        let route = |tenant: Value| json!([{ "name": "a", "path": "/a", "tenant": tenant }]);
+        let by_key = json!({ "api_key": { "header": "authorization" } });
+        let by_header = json!({ "header": "x-tenant" });
+        for (keys, tenant, told) in [
+            (json!({ ABC: "acme" }), &by_header, Some("No route finds")),
+            (json!({}), &by_key, Some("A route finds")),
+            (json!({ ABC: "acme" }), &by_key, None),
+            (json!({}), &by_header, None),
+        ] {
+            let mut draft = draft(keys);
+            draft.put(ROUTES, Some(route(tenant.clone())));
+            let title = unmet(&draft).map(|(title, _)| title);
+            assert_eq!(
+                title.map(|title| title.starts_with(told.unwrap_or("?"))),
+                told.map(|_| true),
+                "{title:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn tenants_that_the_draft_names_are_suggested() {
+        let mut draft = draft(json!({ ABC: "free:Acme" }));
+        draft.put(
+            "/tenants",
+            Some(json!({ "pro:acme": {}, "pro:hooli": {}, "free:Acme": {} })),
+        );
+        assert_eq!(suggested(&draft, " ACME"), ["free:Acme", "pro:acme"]);
+        assert_eq!(suggested(&draft, "").len(), 3);
+        let many: serde_json::Map<String, Value> =
+            (0..50).map(|n| (format!("t{n}"), json!({}))).collect();
+        draft.put("/tenants", Some(Value::Object(many)));
+        assert_eq!(suggested(&draft, "t").len(), SUGGESTED_MAX);
     }
 
     #[test]

@@ -22,6 +22,8 @@ pub enum Section {
     Overload,
     /// Routes of the gateway.
     Routes,
+    /// Whose each API key is.
+    ApiKeys,
     /// What counts for all.
     General,
     /// The whole document.
@@ -42,7 +44,7 @@ pub struct JsonPart {
 
 impl Section {
     /// All of them, in order.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Budgets,
         Self::Limits,
         Self::Meters,
@@ -51,6 +53,7 @@ impl Section {
         Self::Tenants,
         Self::Overload,
         Self::Routes,
+        Self::ApiKeys,
         Self::General,
         Self::Document,
         Self::Reset,
@@ -67,6 +70,7 @@ impl Section {
             Self::Tenants => "tenants",
             Self::Overload => "overload",
             Self::Routes => "routes",
+            Self::ApiKeys => "api-keys",
             Self::General => "general",
             Self::Document => "document",
             Self::Reset => "reset",
@@ -84,6 +88,7 @@ impl Section {
             Self::Tenants => "Tenants",
             Self::Overload => "Overload",
             Self::Routes => "Routes",
+            Self::ApiKeys => "API keys",
             Self::General => "General",
             Self::Document => "Document",
             Self::Reset => "Reset state",
@@ -106,6 +111,9 @@ impl Section {
             }
             Self::Routes => {
                 "What the gateway forwards, where to, and what it checks first. The first matching route takes a request."
+            }
+            Self::ApiKeys => {
+                "The tenant of each key, for routes that find the tenant by its API key. The policy stores the SHA-256 of a key, never the key itself."
             }
             Self::General => "Regions, enforcement and what counts for tenants without a name.",
             Self::Document => {
@@ -184,12 +192,10 @@ impl Section {
             "tiers" | "tier_rules" | "default_tier" => Self::Tiers,
             "tenants" => Self::Tenants,
             "overload" => Self::Overload,
-            "routes"
-            | "unrouted"
-            | "trusted_proxies"
-            | "allow_private_origins"
-            | "api_keys"
-            | "descriptors" => Self::Routes,
+            "routes" | "unrouted" | "trusted_proxies" | "allow_private_origins" | "descriptors" => {
+                Self::Routes
+            }
+            "api_keys" => Self::ApiKeys,
             "regions" | "home" | "enforcing" | "tenants_max" | "unknown_weight_max"
             | "rate_limit_headers" => Self::General,
             _ => Self::Document,
@@ -219,6 +225,7 @@ impl Section {
 /// assert_eq!(address_of("/budgets/tokens/limit"), "/console/policy?section=budgets&name=tokens");
 /// assert_eq!(address_of("/routes/2/path"), "/console/policy?section=routes&name=2");
 /// assert_eq!(address_of("/regions/0"), "/console/policy?section=general");
+/// assert_eq!(address_of("/api_keys/ba78"), "/console/policy?section=api-keys");
 /// ```
 pub fn address_of(pointer: &str) -> String {
     let section = Section::of(pointer);

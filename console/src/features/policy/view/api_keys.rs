@@ -7,11 +7,13 @@ use super::draft_field::DraftField;
 use super::editor::Editor;
 use super::json_part::JsonPart;
 use crate::components::field::{SelectField, TextField};
+use crate::components::notice::{Notice, Severity};
 use crate::components::rows::rows;
 use crate::components::search_box::SearchBox;
 use crate::context::Console;
 use crate::features::policy::model::api_keys::{
-    API_KEYS, GIVEN, KeyRow, KeyRows, NewKey, ROWS_MAX, TENANT, rows as found_rows,
+    API_KEYS, GIVEN, KeyRow, KeyRows, NewKey, ROWS_MAX, TENANT, rows as found_rows, suggested,
+    unmet,
 };
 use crate::features::policy::model::entries::Fate;
 use crate::format;
@@ -35,6 +37,7 @@ pub fn ApiKeys() -> impl IntoView {
         })
     });
     let shown = Memo::new(move |_| found.with(|found| found.rows.clone()));
+    let unmet = Memo::new(move |_| editor.draft.with(|draft| draft.as_ref().and_then(unmet)));
     let many = Memo::new(move |_| found.with(|found| found.total > ROWS_MAX));
     let told = move || {
         let (shown, found, total) =
@@ -46,9 +49,10 @@ pub fn ApiKeys() -> impl IntoView {
         }
     };
     view! {
-        <section class="checks" aria-labelledby="api-keys-heading">
-            <h3 id="api-keys-heading">"API keys"</h3>
-            <p class="hint">"The tenant of each key, for routes that find the tenant by its API key. The policy stores the SHA-256 of a key, never the key itself."</p>
+        <div class="checks">
+            {move || unmet.get().map(|(title, detail)| view! {
+                <Notice severity=Severity::Warning title detail testid="keys-unmet"/>
+            })}
             {move || many.get().then(|| view! {
                 <SearchBox label="Search by tenant or hash" value=search.into() chars_max=SEARCH_CHARS_MAX
                     typed=Callback::new(move |text| search.set(text))/>
@@ -57,7 +61,7 @@ pub fn ApiKeys() -> impl IntoView {
             <ul class="check-list">{rows(shown, |row| row.hash.clone(), row)}</ul>
             {move || console.can_change().then(|| view! { <AddKey/> })}
             <JsonPart pointer=API_KEYS label="All API keys, as JSON" hint="Tenants by the SHA-256 of their key, in hexadecimal."/>
-        </section>
+        </div>
     }
 }
 
@@ -161,6 +165,13 @@ fn AddKey() -> impl IntoView {
             asked.set(false);
         }
     };
+    let names = Signal::derive(move || {
+        let draft = editor.draft.read();
+        let typed = tenant.get();
+        draft
+            .as_ref()
+            .map_or_else(Vec::new, |draft| suggested(draft, &typed))
+    });
     let owned = |(value, label): (&str, &str)| (value.to_owned(), label.to_owned());
     let options = Signal::stored(GIVEN.map(owned).to_vec());
     view! {
@@ -170,7 +181,7 @@ fn AddKey() -> impl IntoView {
                 <TextField label="Key or SHA-256" name="new-key" value=text error=error("new-key", text)
                     hint="A key is hashed in this browser. It is neither sent nor stored."/>
                 <TextField label="Tenant" name="new-key-tenant" value=tenant error=error("new-key-tenant", tenant)
-                    hint="The tenant that requests with this key are charged to."/>
+                    hint="The tenant that requests with this key are charged to." suggested=names/>
             </div>
             <button type="submit" data-testid="add-key">"Add the key"</button>
         </form>

@@ -56,9 +56,8 @@ pub fn SectionView(
     let own = match section {
         Section::Tenants => view! { <TenantTree/> }.into_any(),
         Section::Tiers => view! { <TierRules/> }.into_any(),
-        Section::Routes => {
-            view! { <Routes open=name/><Unrouted/><Descriptors/><ApiKeys/> }.into_any()
-        }
+        Section::Routes => view! { <Routes open=name/><Unrouted/><Descriptors/> }.into_any(),
+        Section::ApiKeys => view! { <ApiKeys/> }.into_any(),
         Section::Reset => view! { <ResetSection/> }.into_any(),
         _ => ().into_any(),
     };
