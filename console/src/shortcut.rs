@@ -37,6 +37,18 @@ const SINGLE: [(&str, Action); 3] = [
     ("l", Action::Live),
 ];
 
+/// Keys that are held together with Ctrl, or with ⌘ on a Mac, and what they do. They act whether single keys do or not.
+pub const HELD: [([&str; 2], &str); 2] = [
+    (
+        ["Ctrl", "K"],
+        "Go to any tenant, budget, region, page, section or task",
+    ),
+    (
+        ["Ctrl", "Z"],
+        "Undo the last change of the policy's draft, outside of a field",
+    ),
+];
+
 /// The key before that of a page.
 const BEFORE_PAGES: &str = "g";
 
@@ -122,6 +134,20 @@ mod tests {
         for (keys, action) in listed(&Page::NAV) {
             let pressed = pressed(&keys.iter().map(|key| (*key, 0)).collect::<Vec<_>>());
             assert_eq!(pressed.last().unwrap().as_ref(), Some(&action), "{keys:?}");
+        }
+    }
+
+    #[test]
+    fn keys_with_ctrl_are_listed_and_are_no_single_keys() {
+        let told = HELD.map(|(keys, _)| keys.join("+"));
+        assert_eq!(told, ["Ctrl+K", "Ctrl+Z"]);
+        for ([_, key], _) in HELD {
+            let held = Press {
+                key,
+                modified: true,
+                ..Press::default()
+            };
+            assert_eq!(Keys::default().press(held), None, "{key}");
         }
     }
 

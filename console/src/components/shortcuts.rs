@@ -12,7 +12,7 @@ use crate::address::Page;
 use crate::clock;
 use crate::context::Console;
 use crate::live::Phase;
-use crate::shortcut::{Action, Keys, Press, listed};
+use crate::shortcut::{Action, HELD, Keys, Press, listed};
 
 /// Listens to them, unless they are switched off or nobody is logged in.
 #[component]
@@ -104,13 +104,18 @@ fn Panel() -> impl IntoView {
     let pages = untrack(|| console.role())
         .map(Page::nav)
         .unwrap_or_default();
-    let rows = listed(&pages).into_iter().map(|(keys, action)| {
-        let keys = keys
-            .into_iter()
-            .map(|key| view! { <kbd>{key}</kbd>" " })
-            .collect_view();
-        view! { <tr><th scope="row">{keys}</th><td>{action.name()}</td></tr> }
-    });
+    let row = |keys: &[&'static str], does: String| {
+        let keys = keys.iter().map(|key| view! { <kbd>{*key}</kbd>" " });
+        view! { <tr><th scope="row">{keys.collect_view()}</th><td>{does}</td></tr> }
+    };
+    let single = listed(&pages).into_iter();
+    let single = single.map(|(keys, action)| row(&keys, action.name()));
+    let held = HELD
+        .iter()
+        .map(|(keys, does)| row(keys, (*does).to_owned()));
+    let head = || {
+        view! { <thead class="unseen"><tr><th scope="col">"Keys"</th><th scope="col">"What they do"</th></tr></thead> }
+    };
     view! {
         <label class="switch">
             <input
@@ -126,9 +131,15 @@ fn Panel() -> impl IntoView {
             "They never act while you type in a field."
         </p>
         <table class="shortcuts" class:off=move || !enabled.get()>
-            <caption class="unseen">"Shortcuts"</caption>
-            <thead class="unseen"><tr><th scope="col">"Keys"</th><th scope="col">"What they do"</th></tr></thead>
-            <tbody>{rows.collect_view()}</tbody>
+            <caption class="unseen">"Single keys"</caption>
+            {head()}
+            <tbody>{single.collect_view()}</tbody>
+        </table>
+        <p class="hint">"These act always; on a Mac hold ⌘ in the place of Ctrl."</p>
+        <table class="shortcuts" data-testid="shortcuts-held">
+            <caption class="unseen">"Keys with Ctrl"</caption>
+            {head()}
+            <tbody>{held.collect_view()}</tbody>
         </table>
     }
 }

@@ -56,6 +56,28 @@ async fn ctrl_k_goes_anywhere_by_keys_alone() {
     go(&browser, "budget tok", "tokens", "budget").await;
     go(&browser, "western eur", "Western Europe (weur)", "region").await;
     assert_eq!(browser.address().await.unwrap(), "/console/regions/weur");
+    go(&browser, "api key", "Policy: API keys", "policy").await;
+    assert!(
+        browser
+            .address()
+            .await
+            .unwrap()
+            .contains("section=api-keys")
+    );
+    // The part of a page that has it, which takes the focus.
+    go(
+        &browser,
+        "cost",
+        "Overview: What decisions cost",
+        "overview",
+    )
+    .await;
+    eventually("the costs", async || {
+        let script = "return document.activeElement.id";
+        let focused = browser.evaluate(script, vec![]).await.ok()?;
+        (focused == "costs-heading").then_some(())
+    })
+    .await;
     go(&browser, "policy guards", "Policy: Guards", "policy").await;
     // The arrows choose, Escape leaves everything as it was.
     open(&browser).await;

@@ -1,8 +1,11 @@
 //! The command palette, opened by Ctrl+K: goes to any tenant, budget, region or page, and does what has no page.
 
+use std::time::Duration;
+
 use leptos::ev;
 use leptos::html::Input;
 use leptos::prelude::*;
+use leptos::wasm_bindgen::JsCast;
 use leptos_router::NavigateOptions;
 use leptos_router::hooks::use_navigate;
 
@@ -146,14 +149,14 @@ fn Panel(open: RwSignal<bool>) -> impl IntoView {
             node_ref=input
             type="search"
             role="combobox"
-            aria-label="Tenant, budget, region, page or action"
+            aria-label="Tenant, budget, region, page, section or task"
             aria-expanded="true"
             aria-controls="palette-list"
             aria-activedescendant=move || format!("palette-{}", place.get())
             autocomplete="off"
             spellcheck="false"
             maxlength=SEARCH_CHARS_MAX.to_string()
-            placeholder="A tenant, budget, region, page or action"
+            placeholder="A tenant, budget, region, page, section or task"
             data-testid="palette-input"
             prop:value=move || typed.get()
             on:input=move |event| {
@@ -169,6 +172,33 @@ fn Panel(open: RwSignal<bool>) -> impl IntoView {
     }
 }
 
+fn whole_address() -> NavigateOptions {
+    NavigateOptions {
+        resolve: false,
+        ..NavigateOptions::default()
+    }
+}
+
+/// How often, and how many times, a part of a page is looked for: its code and its figures may have to come first.
+const SEEK_EVERY: Duration = Duration::from_millis(100);
+const SEEK_TRIES: u32 = 50;
+
+/// Brings a heading into view, and the focus to it, once it is on the page.
+fn seek(id: &'static str, tries: u32) {
+    let again = move || {
+        let found = document().get_element_by_id(id);
+        match found.and_then(|found| found.dyn_into::<web_sys::HtmlElement>().ok()) {
+            Some(heading) => {
+                heading.set_tab_index(-1);
+                let _ = heading.focus();
+            }
+            None if tries > 0 => seek(id, tries - 1),
+            None => {}
+        }
+    };
+    set_timeout(again, SEEK_EVERY);
+}
+
 fn use_act(open: RwSignal<bool>) -> Callback<Act> {
     let console = expect_context::<Console>();
     let navigate = use_navigate();
@@ -176,12 +206,10 @@ fn use_act(open: RwSignal<bool>) -> Callback<Act> {
     Callback::new(move |act: Act| {
         open.set(false);
         match act {
-            Act::Go(address) => {
-                let options = NavigateOptions {
-                    resolve: false,
-                    ..NavigateOptions::default()
-                };
-                navigate(&address, options);
+            Act::Go(address) => navigate(&address, whole_address()),
+            Act::Part(address, id) => {
+                navigate(&address, whole_address());
+                seek(id, SEEK_TRIES);
             }
             Act::Live => match console.live.state.get_untracked().phase {
                 Phase::Paused => console.live.resume(),
