@@ -1,11 +1,14 @@
-//! A document that two people changed at once: what each of them changed, where both did, and the one put on top of the
-//! other.
+//! A document that was changed here and elsewhere at once, by two people or by one in two tabs: what each change made of
+//! it, where both did, and the one put on top of the other.
 
 use serde_json::Value;
+use weir_shared::audit::Action;
 use weir_shared::json::pointer::step;
 use weir_shared::ordered::sort_by;
+use weir_shared::wire::audit::{AuditEntry, AuditOutcome};
 
 use crate::difference::set;
+use crate::visible::visible;
 
 /// Who changed a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,12 +27,30 @@ impl Side {
     /// Who, in words.
     pub fn label(self) -> &'static str {
         match self {
-            Self::Theirs => "changed by them",
-            Self::Mine => "changed by you",
+            Self::Theirs => "changed elsewhere",
+            Self::Mine => "changed here",
             Self::Same => "the same change twice",
             Self::Clash => "changed by both",
         }
     }
+}
+
+/// Who saved the newest change of the policy among these records, in a sentence; `me` is who looks at it.
+pub fn saved_by(entries: &[AuditEntry], me: &str) -> Option<String> {
+    let of_policy = [
+        Action::PolicySave,
+        Action::TenantPatch,
+        Action::TenantDelete,
+    ];
+    let mut records = entries.iter().map(|entry| &entry.record);
+    let newest = records.find(|record| {
+        let named = |action: &Action| action.name() == record.action;
+        record.outcome == AuditOutcome::Done && of_policy.iter().any(named)
+    })?;
+    Some(match newest.actor == me {
+        true => "You saved it elsewhere, such as in another tab.".to_owned(),
+        false => format!("{} saved it.", visible(&newest.actor)),
+    })
 }
 
 /// One value that somebody changed. `None` is a value that is not there.
@@ -130,6 +151,29 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn one_s_own_change_in_another_tab_is_not_taken_for_somebody_else_s() {
+        let entry = |action: &str, actor: &str, outcome: &str| -> AuditEntry {
+            serde_json::from_value(json!({
+                "sequence": 9, "previous": "", "at": 0, "actor": actor, "role": "editor", "action": action, "target": "",
+                "before": null, "after": null, "why": null, "outcome": outcome, "hash": "",
+            }))
+            .unwrap()
+        };
+        let entries = [
+            entry("session.open", "ben", "done"),
+            entry("policy.save", "ben", "refused"),
+            entry("tenant.patch", "ada", "done"),
+            entry("policy.save", "ben", "done"),
+        ];
+        assert_eq!(
+            saved_by(&entries, "ada").unwrap(),
+            "You saved it elsewhere, such as in another tab."
+        );
+        assert_eq!(saved_by(&entries, "ben").unwrap(), "ada saved it.");
+        assert_eq!(saved_by(&entries[..2], "ada"), None);
+    }
 
     #[test]
     fn what_only_one_changed_is_kept_whoever_wins() {

@@ -2,11 +2,16 @@
 
 use leptos::prelude::*;
 use serde_json::Value;
+use weir_shared::wire::audit::AuditOutcome;
 
+use crate::api::Client;
+use crate::api::ask::AuditAsk;
 use crate::components::time::use_time_zone;
+use crate::context::Console;
 use crate::difference::{Row, lines_at, shown_at, words};
+use crate::fetched::{Follow, fetched};
 use crate::instant::TimeZone;
-use crate::rebase::{Meeting, Side};
+use crate::rebase::{Meeting, Side, saved_by};
 
 /// Rows that are shown before the rest is asked for.
 const SHOWN: usize = 40;
@@ -71,7 +76,37 @@ fn row(row: &Row, zone: TimeZone) -> AnyView {
     .into_any()
 }
 
-/// What two people made of one document at once.
+/// Records among which the change that was met is looked for: a login may be newer.
+const LOOKED_THROUGH: u64 = 20;
+
+/// Who saved what was met, once that is known.
+fn saver() -> AnyView {
+    let console = expect_context::<Console>();
+    let ask = AuditAsk {
+        limit: LOOKED_THROUGH,
+        outcome: Some(AuditOutcome::Done),
+        ..AuditAsk::default()
+    };
+    let log = fetched(
+        move || {
+            let ask = ask.clone();
+            async move { Client.audit(&ask).await }
+        },
+        Follow::Once,
+    );
+    let said = move || {
+        let me = console
+            .session
+            .with(|session| Some(session.as_ref()?.name.clone()))?;
+        let said = log
+            .value
+            .with(|log| saved_by(&log.as_ref()?.records, &me))?;
+        Some(view! { <p class="said" data-testid="saved-by">{said}</p> })
+    };
+    view! { {said} }.into_any()
+}
+
+/// What was made of one document here and elsewhere at once.
 #[component]
 pub fn MeetingTable(
     /// The values that either changed.
@@ -93,14 +128,15 @@ pub fn MeetingTable(
     let total = Signal::derive(move || rows.with(Vec::len));
     view! {
         <div data-testid="difference">
+            {saver()}
             <div class="scroll" tabindex="0" role="region" aria-label="Changes of both">
                 <table class="difference">
                     <thead>
                         <tr>
                             <th scope="col">"Value"</th>
                             <th scope="col">"When you began"</th>
-                            <th scope="col">"Theirs, saved"</th>
-                            <th scope="col">"Yours"</th>
+                            <th scope="col">"Saved elsewhere"</th>
+                            <th scope="col">"Here"</th>
                             <th scope="col">"Who"</th>
                         </tr>
                     </thead>

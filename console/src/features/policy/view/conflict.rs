@@ -49,7 +49,7 @@ pub fn Conflict() -> impl IntoView {
                 "Put my changes on top"
             </button>
             <button type="button" data-testid="take-theirs" on:click=keep(Keep::Theirs)>
-                "Keep theirs where both changed"
+                "Keep what is saved where both changed"
             </button>
         }
         .into_any()

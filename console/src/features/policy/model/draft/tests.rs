@@ -175,8 +175,8 @@ fn a_conflict_is_shown_and_the_draft_goes_on_top() {
         sides,
         [
             ("/budgets/tokens/limit".to_owned(), "changed by both"),
-            ("/enforcing".to_owned(), "changed by them"),
-            ("/limits/ip/limit".to_owned(), "changed by you"),
+            ("/enforcing".to_owned(), "changed elsewhere"),
+            ("/limits/ip/limit".to_owned(), "changed here"),
         ]
     );
     for (keep, limit) in [(Keep::Mine, 200), (Keep::Theirs, 300)] {
