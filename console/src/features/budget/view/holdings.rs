@@ -54,9 +54,9 @@ pub fn BudgetHoldings(
                     <tr>
                         <th scope="col">"Region"</th>
                         <th scope="col">"State"</th>
-                        <th scope="col" class="figure">{move || if told.with(|told| told.own) { "Its own, units" } else { "Lent to it, units" }}<Explain term=Term::Lent/></th>
-                        <th scope="col" class="figure">"On lease or spent, units"<Explain term=Term::Leased/></th>
-                        <th scope="col" class="figure">"Kept by it, units"<Explain term=Term::Escrow/></th>
+                        <th scope="col" class="figure">"Held, units"<Explain term=Term::Holder/></th>
+                        <th scope="col" class="figure">"Leased to isolates, units"<Explain term=Term::Leased/></th>
+                        <th scope="col" class="figure">"In escrow, units"<Explain term=Term::Escrow/></th>
                         <th scope="col" class="figure">"Isolates"<Explain term=Term::Isolate/></th>
                         <th scope="col">"Last contact"</th>
                     </tr>
@@ -78,7 +78,7 @@ fn parts(told: &Holdings) -> Vec<Part> {
         })
         .collect();
     parts.push(Part {
-        name: "lent, to whom is not known".to_owned(),
+        name: "holder not known".to_owned(),
         tone: Tone::FREE,
         amount: told.unplaced as f64,
     });
@@ -98,7 +98,7 @@ fn in_words(told: &Holdings) -> String {
     let out = told.limit.saturating_sub(told.free);
     if told.own {
         return format!(
-            "Each region has windows of its own: {} of {} units are on lease or spent.",
+            "Each region has windows of its own: {} of {} units are leased to isolates.",
             units(out),
             units(told.limit)
         );
@@ -126,8 +126,8 @@ fn row(index: usize, region: &RegionHolding) -> impl IntoView + use<> {
             <th scope="row"><Swatch tone=Tone::nth(index)/>" "<a href=address>{in_full(&region.region)}</a></th>
             <td data-label="State"><HealthWord health/></td>
             <td data-label="Held, units" class="figure">{units(region.held)}</td>
-            <td data-label="On lease or spent, units" class="figure">{units(region.leased)}</td>
-            <td data-label="Kept by it, units" class="figure">{units(region.kept())}</td>
+            <td data-label="Leased to isolates, units" class="figure">{units(region.leased)}</td>
+            <td data-label="In escrow, units" class="figure">{units(region.kept())}</td>
             <td data-label="Isolates" class="figure">{units(region.isolates)}</td>
             <td data-label="Last contact">{match region.last_contact_at {
                 Some(at) => view! { <Age at=Signal::stored(at)/> }.into_any(),
@@ -150,7 +150,7 @@ fn foot(told: &Holdings) -> impl IntoView + use<> {
     };
     (!told.own && told.is_open()).then(|| {
         view! {
-            {(told.unplaced > 0).then(|| row("Lent, to whom is not known", told.unplaced))}
+            {(told.unplaced > 0).then(|| row("Holder not known", told.unplaced))}
             {row("Free at the coordinator", told.free)}
         }
     })

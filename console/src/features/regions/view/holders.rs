@@ -30,7 +30,7 @@ pub fn Holders(
                 <thead>
                     <tr>
                         <th scope="col">"Held by"<Explain term=Term::Holder/></th>
-                        <th scope="col" class="figure">"Units"</th>
+                        <th scope="col" class="figure">"Held, units"</th>
                         <th scope="col" class="figure">{if own { "Of all regions" } else { "Of the window" }}</th>
                         <th scope="col" class="wide">"Share"</th>
                         <th scope="col" class="figure">"Leased to isolates, units"<Explain term=Term::Leased/></th>
@@ -73,7 +73,7 @@ fn row(holder: Holder, limit: u64) -> impl IntoView {
                 {called}
                 {holder.trouble.map(|trouble| view! { <span class="tag warning">{trouble}</span> })}
             </th>
-            {figure("held", "Units", Some(holder.held))}
+            {figure("held", "Held, units", Some(holder.held))}
             <td class="figure" data-label="Of the window">{format::percent(share)}</td>
             <td class="wide" data-label="Share">
                 <SplitBar parts=Signal::stored(parts) whole=Signal::stored(limit as f64) label=Signal::stored(label)/>
