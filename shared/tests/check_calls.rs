@@ -93,7 +93,7 @@ fn a_batch_is_refused_where_one_of_its_questions_is() {
         (
             r#"{"requests":[{"limit":"a","cost":1.5}]}"#,
             "/requests/0/cost",
-            "invalid type: floating point `1.5`, expected u64",
+            "must be a whole number of at least 0, not 1.5",
         ),
         (
             r#"{"requests":[],"require":"all"}"#,
@@ -141,7 +141,7 @@ fn a_place_in_a_queue_is_asked_for_by_limit_key_and_cost() {
         (
             r#"{"limit":"shape","cost":-1}"#,
             "/cost",
-            "invalid value: integer `-1`, expected u64",
+            "must be a whole number of at least 0, not -1",
         ),
         (
             r#"{"limit":"shape","keys":{"ip":"k"}}"#,
@@ -177,12 +177,12 @@ fn a_settlement_names_a_reservation_and_what_was_used() {
         (
             r#"{"reservation":"a","actual":-1}"#,
             "/actual",
-            "invalid value: integer `-1`, expected u64",
+            "must be a whole number of at least 0, not -1",
         ),
         (
             r#"{"reservation":7,"actual":1}"#,
             "/reservation",
-            "invalid type: integer `7`, expected a string",
+            "must be a text, not 7",
         ),
         (
             r#"{"reservation":"a","actual":1,"cost":1}"#,

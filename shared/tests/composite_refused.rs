@@ -18,7 +18,7 @@ fn a_limit_is_one_algorithm_or_all_or_any_of_others() {
         body_is_refused(
             &json!({ list: "resets" }),
             &at,
-            "invalid type: string \"resets\", expected a sequence",
+            "must be a list, not \"resets\"",
         );
         let many = |count: usize| {
             let named = |n| json!({ "name": format!("d{n}"), "limit": "resets" });
@@ -124,12 +124,12 @@ fn a_dimension_is_refused_where_it_stands() {
         (
             json!([{ "limit": "resets", "weight": "2" }]),
             "/0/weight",
-            "invalid type: string \"2\", expected f64".to_owned(),
+            "must be a number, not \"2\"".to_owned(),
         ),
         (
             json!([7]),
             "/0",
-            "invalid type: integer `7`, expected the name of a limit or an object".to_owned(),
+            "must be the name of a limit or an object, not 7".to_owned(),
         ),
         (
             json!([{ "limit": "resets", "key": "k" }]),

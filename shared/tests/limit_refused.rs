@@ -208,22 +208,22 @@ fn the_numbers_of_each_algorithm_are_bounded() {
         (
             "/limits/hourly/limit",
             "\"unlimited\"",
-            "invalid type: string \"unlimited\", expected u64",
+            "must be a whole number of at least 0, not \"unlimited\"",
         ),
         (
             "/limits/hourly/limit",
             "-1",
-            "invalid value: integer `-1`, expected u64",
+            "must be a whole number of at least 0, not -1",
         ),
         (
             "/limits/hourly/limit",
             "1.5",
-            "invalid type: floating point `1.5`, expected u64",
+            "must be a whole number of at least 0, not 1.5",
         ),
         (
             "/limits/shape/max_queue_ms",
             "-1",
-            "invalid value: integer `-1`, expected u64",
+            "must be a whole number of at least 0, not -1",
         ),
         (
             "/limits/bucket/capacity",
@@ -253,7 +253,7 @@ fn the_numbers_of_each_algorithm_are_bounded() {
         (
             "/limits/cycle/anchor",
             "0.5",
-            "invalid type: floating point `0.5`, expected i64",
+            "must be a whole number, not 0.5",
         ),
     ];
     for (pointer, literal, message) in cases {

@@ -25,7 +25,7 @@ fn what_is_wrong_in_an_override_is_refused_where_it_stands() {
         |field: &str, value: Value| json!([{ "budgets": { "credits": { field: value } } }]);
     let limit = |field: &str, value: Value| json!([{ "limits": { "per_ip": { field: value } } }]);
     let weights = "0 is outside 0.000001 to 1000000";
-    let amounts = "invalid value: integer `-1`, expected an integer of at least 0 or \"unlimited\"";
+    let amounts = "must be an integer of at least 0 or \"unlimited\", not -1";
     let cases = [
         (json!([{ "weight": 0 }]), "/0/weight", weights),
         (
@@ -41,7 +41,7 @@ fn what_is_wrong_in_an_override_is_refused_where_it_stands() {
         (
             json!([{ "starts_at": -1 }]),
             "/0/starts_at",
-            "invalid value: integer `-1`, expected u64",
+            "must be a whole number of at least 0, not -1",
         ),
         (
             json!([{ "starts_at": 9_007_199_254_740_992_u64 }]),
@@ -61,7 +61,7 @@ fn what_is_wrong_in_an_override_is_refused_where_it_stands() {
         (
             json!([{ "starts_at": "now" }]),
             "/0/starts_at",
-            "invalid type: string \"now\", expected u64",
+            "must be a whole number of at least 0, not \"now\"",
         ),
         (
             meter("per_sec", json!(0)),

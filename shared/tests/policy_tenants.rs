@@ -156,7 +156,7 @@ fn a_parent_is_a_tenant_that_the_policy_names() {
     is_refused(
         &json!({ "a": { "parent": 7 } }),
         "/tenants/a/parent",
-        "invalid type: integer `7`, expected a string",
+        "must be a text, not 7",
     );
     // Whatever comes first in the order of names.
     assert!(with_tenants(&nested(&[("a", "z"), ("z", "m")])).is_ok());
@@ -241,36 +241,18 @@ fn what_is_borrowed_and_lent_at_most_is_a_whole_number_or_unlimited() {
     ];
     let expected = r#"an integer of at least 0 or "unlimited""#;
     let refused = [
-        (
-            "-1",
-            format!("invalid value: integer `-1`, expected {expected}"),
-        ),
-        (
-            "1.5",
-            format!("invalid type: floating point `1.5`, expected {expected}"),
-        ),
-        (
-            "5.0",
-            format!("invalid type: floating point `5.0`, expected {expected}"),
-        ),
-        (
-            "\"5\"",
-            format!("invalid value: string \"5\", expected {expected}"),
-        ),
+        ("-1", format!("must be {expected}, not -1")),
+        ("1.5", format!("must be {expected}, not 1.5")),
+        ("5.0", format!("must be {expected}, not 5.0")),
+        ("\"5\"", format!("must be {expected}, not \"5\"")),
         (
             "\"Unlimited\"",
-            format!("invalid value: string \"Unlimited\", expected {expected}"),
+            format!("must be {expected}, not \"Unlimited\""),
         ),
-        (
-            "\"\"",
-            format!("invalid value: string \"\", expected {expected}"),
-        ),
-        (
-            "true",
-            format!("invalid type: boolean `true`, expected {expected}"),
-        ),
-        ("[]", format!("invalid type: sequence, expected {expected}")),
-        ("{}", format!("invalid type: map, expected {expected}")),
+        ("\"\"", format!("must be {expected}, not \"\"")),
+        ("true", format!("must be {expected}, not true")),
+        ("[]", format!("must be {expected}, not a list")),
+        ("{}", format!("must be {expected}, not an object")),
         ("NaN", "expected value".to_owned()),
         ("1e999", "number out of range".to_owned()),
         (

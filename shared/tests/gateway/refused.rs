@@ -416,13 +416,13 @@ fn numbers_of_a_route_have_bounds() {
             "/routes/0/checks/2/cost",
             json!(-1),
             "",
-            "invalid type: integer `-1`, expected an integer of at least 0 or an object",
+            "must be an integer of at least 0 or an object, not -1",
         ),
         (
             "/routes/0/checks/2/cost",
             json!(1.5),
             "",
-            "invalid type: floating point `1.5`, expected an integer of at least 0 or an object",
+            "must be an integer of at least 0 or an object, not 1.5",
         ),
     ]);
     let route = whole()["routes"][7].clone();

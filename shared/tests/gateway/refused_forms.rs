@@ -129,9 +129,9 @@ fn patterns_names_and_urls_are_refused_by_what_is_wrong_with_them() {
 
 #[test]
 fn words_and_fields_that_are_not_known_are_refused() {
-    let key = "expected \"tenant\", \"client_address\" or an object";
-    let word = format!("invalid value: string \"address\", {key}");
-    let list = format!("invalid type: sequence, {key}");
+    let key = "must be \"tenant\", \"client_address\" or an object";
+    let word = format!("{key}, not \"address\"");
+    let list = format!("{key}, not a list");
     are_refused(vec![
         ("/routes/0/checks/1/key", json!("address"), "", &word),
         ("/routes/0/checks/1/key", json!(["tenant"]), "", &list),
@@ -139,13 +139,13 @@ fn words_and_fields_that_are_not_known_are_refused() {
             "/routes/0/absent_tenant",
             json!("allow"),
             "",
-            "invalid value: string \"allow\", expected \"refuse\" or an object",
+            "must be \"refuse\" or an object, not \"allow\"",
         ),
         (
             "/unrouted",
             json!("forward"),
             "",
-            "invalid value: string \"forward\", expected \"refuse\" or an object",
+            "must be \"refuse\" or an object, not \"forward\"",
         ),
         (
             "/routes/0/tenant/client_address",

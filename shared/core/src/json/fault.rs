@@ -13,6 +13,8 @@ pub struct Fault(Box<Inner>);
 #[derive(PartialEq, Eq)]
 struct Inner {
     message: String,
+    /// Whether a value is not of the form that is expected there: its pointer says where.
+    of_form: bool,
     /// Line and column, both counted from 1.
     place: Option<(usize, usize)>,
     /// The steps of the pointer, the last one first.
@@ -24,9 +26,17 @@ impl Fault {
     pub(super) fn new(message: String) -> Self {
         Self(Box::new(Inner {
             message,
+            of_form: false,
             place: None,
             steps: Vec::new(),
         }))
+    }
+
+    #[cold]
+    fn of_form(message: String) -> Self {
+        let mut fault = Self::new(message);
+        fault.0.of_form = true;
+        fault
     }
 
     /// What is wrong, without the place.
@@ -76,7 +86,7 @@ pub(super) fn of_cut(found: Option<Fault>) -> Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0.message)?;
-        match self.0.place {
+        match self.0.place.filter(|_| !self.0.of_form) {
             Some((line, column)) => write!(f, " at line {line} column {column}"),
             None => Ok(()),
         }
@@ -99,15 +109,12 @@ impl Error for Fault {
 
     #[cold]
     fn invalid_type(unexpected: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        match unexpected {
-            Unexpected::Unit => Self::new(format!("invalid type: null, expected {expected}")),
-            other => Self::new(format!("invalid type: {other}, expected {expected}")),
-        }
+        Self::of_form(not_of_form(unexpected, expected))
     }
 
     #[cold]
     fn invalid_value(unexpected: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        Self::new(format!("invalid value: {unexpected}, expected {expected}"))
+        Self::of_form(not_of_form(unexpected, expected))
     }
 
     #[cold]
@@ -117,22 +124,57 @@ impl Error for Fault {
 
     #[cold]
     fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
-        Self::new(unknown("variant", variant, expected))
+        Self::of_form(unknown("variant", variant, expected))
     }
 
     #[cold]
     fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
-        Self::new(unknown("field", field, expected))
+        Self::of_form(unknown("field", field, expected))
     }
 
     #[cold]
     fn missing_field(field: &'static str) -> Self {
-        Self::new(format!("missing field `{field}`"))
+        Self::of_form(format!("missing field `{field}`"))
     }
 
     #[cold]
     fn duplicate_field(field: &'static str) -> Self {
-        Self::new(format!("duplicate field `{field}`"))
+        Self::of_form(format!("duplicate field `{field}`"))
+    }
+}
+
+/// What a value must be, and what it is, in words: whoever reads this knows JSON, and no type of Rust.
+fn not_of_form(unexpected: Unexpected<'_>, expected: &dyn Expected) -> String {
+    let is = match unexpected {
+        Unexpected::Unit => "null".to_owned(),
+        Unexpected::Bool(value) => value.to_string(),
+        Unexpected::Unsigned(number) => number.to_string(),
+        Unexpected::Signed(number) => number.to_string(),
+        Unexpected::Float(number) => format!("{number:?}"),
+        Unexpected::Str(text) => format!("{text:?}"),
+        Unexpected::Seq => "a list".to_owned(),
+        Unexpected::Map => "an object".to_owned(),
+        other => other.to_string(),
+    };
+    let expected = expected.to_string();
+    format!("must be {}, not {is}", in_words(&expected))
+}
+
+/// What `serde` calls an expected form, in words.
+fn in_words(expected: &str) -> &str {
+    match expected {
+        "u64" | "u128" | "usize" => "a whole number of at least 0",
+        "u32" => "a whole number from 0 to 4294967295",
+        "u16" => "a whole number from 0 to 65535",
+        "u8" => "a whole number from 0 to 255",
+        "i8" | "i16" | "i32" | "i64" | "i128" => "a whole number",
+        "f32" | "f64" => "a number",
+        "a boolean" => "true or false",
+        "a string" => "a text",
+        "a sequence" => "a list",
+        "a map" => "an object",
+        form if form.starts_with("struct ") => "an object",
+        other => other,
     }
 }
 

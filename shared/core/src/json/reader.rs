@@ -338,9 +338,7 @@ struct Variant<'a, 'de> {
 impl<'de> Variant<'_, 'de> {
     fn value<T>(self, read: impl FnOnce(&mut Reader<'de>) -> Result<T, Fault>) -> Result<T, Fault> {
         let Some(name_at) = self.within else {
-            return Err(fault(
-                "invalid type: unit variant, expected one with a value",
-            ));
+            return Err(fault("must be an object with a value"));
         };
         self.reader.colon()?;
         read(self.reader).map_err(|fault| self.reader.under(fault, name_at))

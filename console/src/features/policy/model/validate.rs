@@ -120,6 +120,21 @@ mod tests {
     }
 
     #[test]
+    fn a_value_of_another_form_is_told_in_words_without_a_place_in_a_text_that_nobody_sees() {
+        let flaw = check(&document(json!({
+            "algorithm": "gcra", "limit": "fifty", "period_ms": 1000, "scope": "region"
+        })))
+        .unwrap_err();
+        assert_eq!(
+            (flaw.pointer.as_str(), flaw.message.as_str()),
+            (
+                "/limits/monthly/limit",
+                "must be a whole number of at least 0, not \"fifty\""
+            )
+        );
+    }
+
+    #[test]
     fn flaws_say_where_and_whether_the_form_is_wrong() {
         for (limit, pointer, form) in [
             (
