@@ -211,6 +211,11 @@ async fn meet_a_conflict(browser: &Browser, site: &Site, tenant: &str) {
     let text = conflict.text().await.unwrap();
     println!("the conflict: {}", text.replace('\n', " | "));
     assert!(text.contains('7') && text.contains('5'), "{text}");
+    eventually("who saved it", async || {
+        let said = browser.text(&test_id_selector("saved-by")).await.ok()?;
+        (said == "bootstrap saved it.").then_some(())
+    })
+    .await;
     browser.press_id("put-mine").await.unwrap();
     browser.press_id("preview").await.unwrap();
     browser.press_id("save").await.unwrap();

@@ -118,6 +118,12 @@ async fn shortcuts_can_be_switched_off(browser: &Browser) {
         .unwrap();
     browser.type_text("?").await.unwrap();
     browser.find(&panel).await.unwrap();
+    let held = test_id_selector("shortcuts-held");
+    let held = browser.text(&held).await.unwrap();
+    assert!(
+        held.contains("Go to any tenant") && held.contains("Undo"),
+        "{held}"
+    );
     tab_to(browser, "shortcuts-enabled").await;
     browser.key(Key::Space).await.unwrap();
     browser.key(Key::Escape).await.unwrap();
