@@ -82,7 +82,6 @@ fn asked(key: u8) -> ClaimBody {
 struct Object {
     node: AnswersNode,
     rows: OrderedMap<String, Remembered>,
-    /// As many keys as it believes to have, by what it counted, wrote and dropped.
     broken: Option<Broken>,
 }
 
@@ -241,8 +240,9 @@ fn play(happenings: Vec<Happens>, broken: Option<Broken>) -> Result<(), TestCase
                 // A claim that is over may have been forgotten.
                 let stands = known.answer.is_none() && now.since(at) < IDEMPOTENCY_CLAIM_MS;
                 match told {
+                    // Of two calls, of which the first was not answered, either may count.
+                    Some(Effect::Kept) if stands && known.unsure => {}
                     Some(Effect::Kept) if stands => {
-                        known.unsure = false;
                         known.granted = answer.is_some().then_some(at);
                         known.answer = answer;
                     }
