@@ -5,7 +5,7 @@ use serde_json::Value;
 use weir_shared::audit::Action;
 use weir_shared::json::pointer::step;
 use weir_shared::ordered::sort_by;
-use weir_shared::wire::audit::{AuditEntry, AuditOutcome};
+use weir_shared::wire::audit::AuditOutcome;
 
 use crate::difference::set;
 use crate::visible::visible;
@@ -35,21 +35,22 @@ impl Side {
     }
 }
 
-/// Who saved the newest change of the policy among these records, in a sentence; `me` is who looks at it.
-pub fn saved_by(entries: &[AuditEntry], me: &str) -> Option<String> {
+/// Who saved the newest change of the policy, in a sentence, by a page of the log; `me` is who looks at it.
+pub fn saved_by(log: &Value, me: &str) -> Option<String> {
     let of_policy = [
         Action::PolicySave,
         Action::TenantPatch,
         Action::TenantDelete,
     ];
-    let mut records = entries.iter().map(|entry| &entry.record);
+    let mut records = log["records"].as_array()?.iter();
     let newest = records.find(|record| {
-        let named = |action: &Action| action.name() == record.action;
-        record.outcome == AuditOutcome::Done && of_policy.iter().any(named)
+        let named = |action: &Action| record["action"] == action.name();
+        record["outcome"] == AuditOutcome::Done.name() && of_policy.iter().any(named)
     })?;
-    Some(match newest.actor == me {
+    let actor = newest["actor"].as_str()?;
+    Some(match actor == me {
         true => "You saved it elsewhere, such as in another tab.".to_owned(),
-        false => format!("{} saved it.", visible(&newest.actor)),
+        false => format!("{} saved it.", visible(actor)),
     })
 }
 
@@ -154,25 +155,20 @@ mod tests {
 
     #[test]
     fn one_s_own_change_in_another_tab_is_not_taken_for_somebody_else_s() {
-        let entry = |action: &str, actor: &str, outcome: &str| -> AuditEntry {
-            serde_json::from_value(json!({
-                "sequence": 9, "previous": "", "at": 0, "actor": actor, "role": "editor", "action": action, "target": "",
-                "before": null, "after": null, "why": null, "outcome": outcome, "hash": "",
-            }))
-            .unwrap()
-        };
-        let entries = [
-            entry("session.open", "ben", "done"),
-            entry("policy.save", "ben", "refused"),
-            entry("tenant.patch", "ada", "done"),
-            entry("policy.save", "ben", "done"),
-        ];
+        let record = |action: &str, actor: &str, outcome: &str| json!({ "sequence": 9, "actor": actor, "action": action, "outcome": outcome });
+        let mut log = json!({ "records": [
+            record("session.open", "ben", "done"),
+            record("policy.save", "ben", "refused"),
+            record("tenant.patch", "ada", "done"),
+            record("policy.save", "ben", "done"),
+        ]});
         assert_eq!(
-            saved_by(&entries, "ada").unwrap(),
+            saved_by(&log, "ada").unwrap(),
             "You saved it elsewhere, such as in another tab."
         );
-        assert_eq!(saved_by(&entries, "ben").unwrap(), "ada saved it.");
-        assert_eq!(saved_by(&entries[..2], "ada"), None);
+        assert_eq!(saved_by(&log, "ben").unwrap(), "ada saved it.");
+        log["records"].as_array_mut().unwrap().truncate(2);
+        assert_eq!(saved_by(&log, "ada"), None);
     }
 
     #[test]

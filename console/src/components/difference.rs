@@ -90,7 +90,7 @@ fn saver() -> AnyView {
     let log = fetched(
         move || {
             let ask = ask.clone();
-            async move { Client.audit(&ask).await }
+            async move { Client.audit_as_it_is(&ask).await }
         },
         Follow::Once,
     );
@@ -98,9 +98,7 @@ fn saver() -> AnyView {
         let me = console
             .session
             .with(|session| Some(session.as_ref()?.name.clone()))?;
-        let said = log
-            .value
-            .with(|log| saved_by(&log.as_ref()?.records, &me))?;
+        let said = log.value.with(|log| saved_by(log.as_ref()?, &me))?;
         Some(view! { <p class="said" data-testid="saved-by">{said}</p> })
     };
     view! { {said} }.into_any()

@@ -1,5 +1,6 @@
 //! What was counted, and how the deployment is.
 
+use serde_json::Value;
 use weir_shared::wire::audit::AuditVerdict;
 use weir_shared::wire::operator::FairnessReply;
 use weir_shared::wire::operator::audit::AuditReply;
@@ -48,6 +49,13 @@ impl Client {
 
     /// `GET /operator/v1/audit`: records of the audit log.
     pub async fn audit(self, ask: &AuditAsk) -> Result<AuditReply, ApiError> {
+        Call::get(format!("/audit{}", ask.query_string()))
+            .read()
+            .await
+    }
+
+    /// The same, not read into its form: where little of it is looked at, that form's code does not come.
+    pub async fn audit_as_it_is(self, ask: &AuditAsk) -> Result<Value, ApiError> {
         Call::get(format!("/audit{}", ask.query_string()))
             .read()
             .await

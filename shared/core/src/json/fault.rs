@@ -150,7 +150,7 @@ fn not_of_form(unexpected: Unexpected<'_>, expected: &dyn Expected) -> String {
         Unexpected::Bool(value) => value.to_string(),
         Unexpected::Unsigned(number) => number.to_string(),
         Unexpected::Signed(number) => number.to_string(),
-        Unexpected::Float(number) => format!("{number:?}"),
+        Unexpected::Float(number) => number.to_string(),
         Unexpected::Str(text) => format!("{text:?}"),
         Unexpected::Seq => "a list".to_owned(),
         Unexpected::Map => "an object".to_owned(),
