@@ -16,10 +16,10 @@ use crate::console::{await_page, log_in};
 
 /// What the first page moves over the network at most, compressed by brotli: a little more than what it does, so that it
 /// does not grow unseen. The aim is 500 kB.
-const FIRST_PAGE_BYTES_MAX: usize = 425_000;
+const FIRST_PAGE_BYTES_MAX: usize = 427_000;
 
 /// The same of all pages, each visited once. The aim is 850 kB; what it is made of and what was tried is in BENCHMARKS.md.
-const TRANSFER_BYTES_MAX: usize = 1_010_000;
+const TRANSFER_BYTES_MAX: usize = 1_030_000;
 
 /// As `wrangler dev` serves it for whoever works on Weir.
 #[tokio::test(flavor = "multi_thread")]
