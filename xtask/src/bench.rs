@@ -14,6 +14,7 @@ use anyhow::{Context, Result};
 use crate::args::Selection;
 use crate::clock::Stopwatch;
 use crate::environment::Environment;
+use crate::package::NATIVE_PROFILE;
 use crate::{build, paths, previous, process, progress, setup};
 
 pub(crate) use self::section::Section;
@@ -77,16 +78,16 @@ fn measure(
         cargo.env(previous::BUILD, previous::built(before)?);
         command.push_str(&format!(" --from {before:.10}"));
     }
-    if let Some((package, load)) = section.program() {
+    if let Some((program, load)) = section.program() {
         let mut build = environment.command("cargo")?;
-        build.args(["build", "--release", "--package", package]);
+        build.args(["build", "--profile", NATIVE_PROFILE, "--package", program]);
         process::run(build.args(["--bins", "--example", load]))?;
         // Beside this program, which is in the folder of its profile.
         let built = Path::new(paths::program()?).ancestors().nth(2);
         let built = built.context("this program is in no folder of builds")?;
-        let released = built.join("release");
-        cargo.env(PROGRAM, released.join(package));
-        cargo.env(LOAD, released.join("examples").join(load));
+        let built = built.join(NATIVE_PROFILE);
+        cargo.env(PROGRAM, built.join(program));
+        cargo.env(LOAD, built.join("examples").join(load));
     }
     let figures = process::capture(&mut cargo)?;
     println!("{figures}\n");

@@ -99,7 +99,7 @@ fn fault(typed: &Typed, texts: &[(String, String)]) -> Option<String> {
             programs::package(&of_npm[1..])
         }
         ["weir", rest @ ..] if of_npm.len() == words.len() => programs::weir(rest, typed.whole),
-        ["weir-agent" | "target/release/weir-agent", rest @ ..] => programs::agent(rest),
+        ["weir-agent" | "target/native/weir-agent", rest @ ..] => programs::agent(rest),
         _ => None,
     };
     by_program
@@ -150,6 +150,7 @@ fn a_command_that_its_program_does_not_take_is_told() {
         ("weir-agent --port 1", "--port"),
         ("npx weir dev --fast", "--fast"),
         ("cargo test -p weir-none", "weir-none"),
+        ("cargo build --profile none -p weir-cli", "none"),
         ("cargo test -p weir-shared --test none", "none"),
         (
             "cargo test -p weir-shared --test promises nowhere::",

@@ -7,6 +7,9 @@ use anyhow::{Context, Result};
 use crate::args::Selection;
 use crate::{build, paths, process, progress, setup};
 
+/// How programs for this machine are compiled.
+pub(crate) const NATIVE_PROFILE: &str = "native";
+
 /// The packages whose programs are in it.
 const NATIVE: [&str; 2] = ["weir-cli", "weir-agent"];
 
@@ -18,14 +21,14 @@ pub(crate) fn run() -> Result<()> {
     progress::step("building the native programs", || {
         let mut cargo = environment.command("cargo")?;
         cargo
-            .args(["build", "--release", "--target-dir"])
+            .args(["build", "--profile", NATIVE_PROFILE, "--target-dir"])
             .arg(&target);
         cargo.args(NATIVE.iter().flat_map(|name| ["--package", name]));
         process::run(&mut cargo)
     })?;
     let mut node = Command::new("node");
     node.arg(paths::root().join("package/pack.mjs"));
-    node.args([target.join("package"), target.join("release")]);
+    node.args([target.join("package"), target.join(NATIVE_PROFILE)]);
     let file = process::capture(&mut node).context("making the package")?;
     progress::note(&format!("made {}", file.trim()));
     Ok(())

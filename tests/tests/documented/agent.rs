@@ -34,7 +34,7 @@ async fn an_agent_that_is_started_as_its_page_says_is_asked_as_it_says() {
     let address = format!("127.0.0.1:{}", ports::free().unwrap());
     let socket = folder.path().join("weir.sock").display().to_string();
 
-    let commands = block(PAGE, "cargo build --release -p weir-agent\n").commands();
+    let commands = block(PAGE, "cargo build --profile native -p weir-agent\n").commands();
     let [_, start] = &commands[..] else {
         panic!("it is built, and started: {commands:?}");
     };
@@ -43,7 +43,7 @@ async fn an_agent_that_is_started_as_its_page_says_is_asked_as_it_says() {
     for (shown, own) in [
         ("https://weir.example.com", admin.origin()),
         ("weir_...", made.token.as_str()),
-        ("target/release/weir-agent", &agent),
+        ("target/native/weir-agent", &agent),
         (ADDRESS, &format!("{address},unix:{socket}")),
     ] {
         assert!(start.contains(shown), "{start} has no {shown}");

@@ -122,7 +122,7 @@ pub(super) const TABLE: [(&str, &str, Kept); 63] = [
     ),
     (
         "docs/src/guides/agent.md",
-        "cargo build --release -p weir-agent\n",
+        "cargo build --profile native -p weir-agent\n",
         AGENT,
     ),
     ("docs/src/guides/agent.md", "curl -d ", AGENT),
@@ -207,7 +207,7 @@ pub(super) const TABLE: [(&str, &str, Kept); 63] = [
     (POLICY_AS_CODE, "npm install ./weir-", PACKAGE),
     (
         POLICY_AS_CODE,
-        "cargo build --release -p weir-cli",
+        "cargo build --profile native -p weir-cli",
         here("login.json"),
     ),
     (POLICY_AS_CODE, "weir replay ", here("acme")),

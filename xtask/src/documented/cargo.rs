@@ -63,6 +63,12 @@ pub(super) fn fault(words: &[&str]) -> Option<String> {
                 package = Some(found);
             }
             ("--target", _) => drop(own.next()),
+            ("--profile", _) => {
+                let name = own.next().unwrap_or_default();
+                if !manifest(paths::root()).contains(&format!("[profile.{name}]")) {
+                    return Some(format!("there is no profile {name}"));
+                }
+            }
             (_, Some(target)) => targets.push((target, own.next().unwrap_or_default())),
             (flag, None) if flag.starts_with('-') => {
                 if !PLAIN.contains(&flag) {
