@@ -150,7 +150,8 @@ fn not_of_form(unexpected: Unexpected<'_>, expected: &dyn Expected) -> String {
         Unexpected::Bool(value) => value.to_string(),
         Unexpected::Unsigned(number) => number.to_string(),
         Unexpected::Signed(number) => number.to_string(),
-        Unexpected::Float(number) => number.to_string(),
+        // With its point: a text of JSON that has one is no whole number.
+        Unexpected::Float(number) => format!("{number:?}"),
         Unexpected::Str(text) => format!("{text:?}"),
         Unexpected::Seq => "a list".to_owned(),
         Unexpected::Map => "an object".to_owned(),
