@@ -22,7 +22,7 @@ pub struct Log {
     /// What the address asks for.
     pub query: Memo<ActivityQuery>,
     /// The reverts of the records that are shown.
-    pub reverted: Memo<OrderedMap<u64, Reverted>>,
+    reverted: Memo<OrderedMap<u64, Reverted>>,
     /// Reads the list again.
     pub refresh: Callback<()>,
 }
@@ -34,7 +34,8 @@ impl Log {
         page: Signal<Option<Arc<AuditReply>>>,
         refresh: Callback<()>,
     ) -> Self {
-        // Reverts are newer than what they revert, and may be on another page or left out by a filter.
+        // Reverts are newer than what they revert, and may be on another page or left out by a filter. With each new record
+        // they are asked for again.
         let since = Memo::new(move |_| {
             page.with(|reply| {
                 let reply = reply.as_ref()?;
@@ -76,6 +77,11 @@ impl Log {
             reverted,
             refresh,
         }
+    }
+
+    /// The revert of a record, once it is known.
+    pub fn revert_of(self, sequence: u64) -> Memo<Option<Reverted>> {
+        Memo::new(move |_| self.reverted.with(|all| all.get(&sequence).cloned()))
     }
 
     /// A link that opens another record.

@@ -66,10 +66,7 @@ pub fn RecordDetail(
         }
     });
     let sequence = record.sequence;
-    let revert = Memo::new(move |_| {
-        log.reverted
-            .with(|reverted| reverted.get(&sequence).cloned())
-    });
+    let revert = log.revert_of(sequence);
     let undone = move || {
         let Reverted {
             sequence,

@@ -133,10 +133,7 @@ fn OneRecord(entry: AuditEntry, log: Log) -> impl IntoView {
         AuditOutcome::Refused => view! { <span class="tag warning">"refused"</span> }.into_any(),
     };
     let of = reverts(&record).map(|record| log.to_reverted(record));
-    let revert = Memo::new(move |_| {
-        log.reverted
-            .with(|reverted| reverted.get(&sequence).cloned())
-    });
+    let revert = log.revert_of(sequence);
     let undone = move || {
         let revert = revert.get()?;
         let text = format!("reverted by {}", visible(&revert.by));

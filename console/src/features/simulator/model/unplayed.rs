@@ -4,7 +4,7 @@ use serde_json::Value;
 use weir_shared::ordered::OrderedSet;
 
 use super::query::Source;
-use crate::difference::Row;
+use crate::difference::{Row, steps};
 use crate::features::policy::model::section::Section;
 use crate::visible::visible;
 use crate::what::{Kind, What};
@@ -16,18 +16,12 @@ const NAMED_MAX: usize = 5;
 pub fn changed_rules(rows: &[Row]) -> OrderedSet<What> {
     let mut found = OrderedSet::new();
     for row in rows {
-        let parts = row.pointer.split('/').skip(1);
-        let mut parts: Vec<String> = parts.map(plain).collect();
+        let mut parts = steps(&row.pointer);
         for side in [&row.before, &row.after].into_iter().flatten() {
             walk(&mut parts, side, &mut found);
         }
     }
     found
-}
-
-/// One step of a pointer (RFC 6901) as the key that it is.
-fn plain(step: &str) -> String {
-    step.replace("~1", "/").replace("~0", "~")
 }
 
 fn walk(parts: &mut Vec<String>, value: &Value, found: &mut OrderedSet<What>) {
