@@ -1,8 +1,8 @@
-//! Asks an agent over one connection of HTTP/2, as Envoy does, and prints how long each answer took. It is released as the agent
-//! is, so that it asks faster than the agent answers.
+//! Asks an agent over HTTP/2, on a connection for each of Envoy's workers, and prints how long each answer took. It is compiled as
+//! the agent is, so that it asks faster than the agent answers.
 //!
 //! ```sh
-//! cargo run --release -p weir-agent --example grpc_load -- 8081 edge 16 1000 5000
+//! cargo run --profile native -p weir-agent --example grpc_load -- 8081 edge 2 16 1000 5000
 //! ```
 
 use std::error::Error;
@@ -33,7 +33,9 @@ struct Options {
     port: u16,
     /// The domain whose descriptor is asked about
     domain: String,
-    /// Questions that are under way at a time
+    /// Connections: Envoy has one for each of its workers
+    connections: usize,
+    /// Questions that are under way at a time, over all of them
     under_way: usize,
     /// Milliseconds before anything is measured
     warm_up_ms: u64,
@@ -50,7 +52,6 @@ struct Told {
 }
 
 /// One of those who ask.
-#[derive(Clone)]
 struct Caller {
     sender: SendRequest<Full<Bytes>>,
     uri: Uri,
@@ -100,21 +101,23 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 async fn run(options: Options) -> Result<Vec<u32>, Box<dyn Error>> {
-    let stream = TcpStream::connect(("127.0.0.1", options.port)).await?;
-    stream.set_nodelay(true)?;
-    let connection = Builder::new(TokioExecutor::new());
-    let (sender, connection) = connection.handshake(TokioIo::new(stream)).await?;
-    tokio::spawn(connection);
+    let mut senders = Vec::new();
+    for _ in 0..options.connections {
+        senders.push(connected(options.port).await?);
+    }
     let start = now() + Duration::from_millis(options.warm_up_ms);
-    let caller = Caller {
-        sender,
-        uri: format!("http://127.0.0.1:{}{PATH}", options.port).parse()?,
-        question: question(options.domain),
-        start,
-        end: start + Duration::from_millis(options.measured_ms),
-    };
-    let callers: Vec<_> = (0..options.under_way)
-        .map(|_| spawn_local(caller.clone().run()))
+    let uri: Uri = format!("http://127.0.0.1:{}{PATH}", options.port).parse()?;
+    let question = question(options.domain);
+    let each = senders.iter().cycle().take(options.under_way);
+    let callers: Vec<_> = each
+        .map(|sender| Caller {
+            sender: sender.clone(),
+            uri: uri.clone(),
+            question: question.clone(),
+            start,
+            end: start + Duration::from_millis(options.measured_ms),
+        })
+        .map(|caller| spawn_local(caller.run()))
         .collect();
     let mut latencies_us = Vec::new();
     for caller in callers {
@@ -122,6 +125,15 @@ async fn run(options: Options) -> Result<Vec<u32>, Box<dyn Error>> {
     }
     latencies_us.sort_unstable();
     Ok(latencies_us)
+}
+
+async fn connected(port: u16) -> Result<SendRequest<Full<Bytes>>, Box<dyn Error>> {
+    let stream = TcpStream::connect(("127.0.0.1", port)).await?;
+    stream.set_nodelay(true)?;
+    let connection = Builder::new(TokioExecutor::new());
+    let (sender, connection) = connection.handshake(TokioIo::new(stream)).await?;
+    tokio::spawn(connection);
+    Ok(sender)
 }
 
 /// The question about one tenant's descriptor, as gRPC frames it.

@@ -35,7 +35,8 @@ pub fn service(
 > {
     service_fn(move |request| {
         let agent = Rc::clone(&agent);
-        async move { Ok(answer(agent, request).await) }
+        // What serves a connection moves the future about, and a pointer is smaller.
+        Box::pin(async move { Ok(answer(agent, request).await) })
     })
 }
 

@@ -1,4 +1,4 @@
-//! Envoy's question over one connection of HTTP/2, asked by a program of its own (`agent/examples/grpc_load.rs`): what drives
+//! Envoy's question over HTTP/2, asked by a program of its own (`agent/examples/grpc_load.rs`): what drives
 //! the Worker is compiled as tests are, and would ask more slowly than an agent answers.
 
 use std::env;
@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 use weir_tests::load::Round;
 
-use crate::{MEASURED, UNDER_WAY, WARM_UP};
+use crate::{CONNECTIONS, MEASURED, UNDER_WAY, WARM_UP};
 
 /// The variable that names the program.
 const PROGRAM: &str = "WEIR_GRPC_LOAD";
@@ -24,10 +24,16 @@ struct Told {
 pub(crate) fn run(port: u16, domain: &str) -> Result<Round> {
     let program = env::var_os(PROGRAM)
         .with_context(|| format!("{PROGRAM} names no program; run `cargo xtask bench`"))?;
-    let numbers = [UNDER_WAY as u128, WARM_UP.as_millis(), MEASURED.as_millis()];
+    let counts = [CONNECTIONS, UNDER_WAY].map(|count| count as u128);
+    let times_ms = [WARM_UP, MEASURED].map(|time| time.as_millis());
     let ended = Command::new(&program)
         .args([&port.to_string(), domain])
-        .args(numbers.map(|number| number.to_string()))
+        .args(
+            counts
+                .into_iter()
+                .chain(times_ms)
+                .map(|number| number.to_string()),
+        )
         .stderr(Stdio::inherit())
         .output()
         .with_context(|| format!("start {}", program.display()))?;

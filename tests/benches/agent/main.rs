@@ -14,19 +14,36 @@ use weir_shared::wire::role::Role;
 use weir_tests::beside::AgentProcess;
 use weir_tests::fixtures::{policy, token_request, with};
 use weir_tests::load::{Ask, Closed, Round};
-use weir_tests::spread::quantile;
+use weir_tests::spread::{Spread, quantile};
 use weir_tests::workerd::Setup;
 
 /// Nobody uses that up meanwhile, and no window ends.
 const LIMIT: u64 = 1 << 40;
 const WINDOW_MS: u64 = 30 * 24 * 3_600_000;
 
-/// For how long each row is measured, and before it.
-const MEASURED: Duration = Duration::from_secs(5);
-const WARM_UP: Duration = Duration::from_secs(1);
+/// For how long a row is measured in a turn, and before it: while a load is new, its leases are still small, and some checks wait for
+/// the region.
+const MEASURED: Duration = Duration::from_secs(2);
+const WARM_UP: Duration = Duration::from_secs(2);
+
+/// How often each row has its turn: what else the machine does for a while falls on all rows.
+const TURNS: usize = 7;
 
 /// Requests that are under way at a time.
 const UNDER_WAY: usize = 16;
+
+/// Connections over which gRPC asks.
+const CONNECTIONS: usize = 2;
+
+/// The rows, with the place of the one that decides nothing.
+const ROWS: [(&str, usize); 6] = [
+    ("HTTP: `GET /healthz`", 0),
+    ("HTTP: a check of a budget, first come", 0),
+    ("HTTP: a check of a budget, by weight", 0),
+    ("gRPC: a descriptor without a rule", 3),
+    ("gRPC: a descriptor, first come", 3),
+    ("gRPC: a descriptor, by weight", 3),
+];
 
 fn main() -> Result<()> {
     Runtime::new()
@@ -51,38 +68,23 @@ async fn measure() -> Result<()> {
         .await?;
     let mut agent = AgentProcess::start(admin.origin(), &made.token, Some("weur")).await?;
     let port = agent.port();
-    println!(
-        "One agent, which is one thread, and what asks it over gRPC, in their release builds; {UNDER_WAY} requests under way at a time, over as many connections of HTTP/1.1 or one of gRPC, for {} s each. Agent, client and workerd share the machine. What a check adds is to the answer of the same program that decides nothing, in its row above. Milliseconds.\n",
-        MEASURED.as_secs()
-    );
-    println!("| request | answers/s | p50 | p99 | added to p99 |\n| --- | --- | --- | --- | --- |");
     let check = |budget: &str| {
         let body = json!({ "tenant": "acme", "budget": budget });
         Ask::post(port, "/v1/check", "", &body).wants("\"allowed\":true", 1)
     };
-    let nothing = row(
-        "HTTP: `GET /healthz`",
-        None,
-        &over_http(&Ask::get(port, "/healthz"))?,
-    );
-    let rows = [
-        ("HTTP: a check of a budget, first come", "tokens"),
-        ("HTTP: a check of a budget, by weight", "shared"),
-    ];
-    for (name, budget) in rows {
-        row(name, Some(nothing), &over_http(&check(budget))?);
+    let mut turns = Vec::new();
+    for turn in 0..TURNS {
+        eprintln!("turn {} of {TURNS}", turn + 1);
+        turns.push([
+            Figures::of(&over_http(&Ask::get(port, "/healthz"))?),
+            Figures::of(&over_http(&check("tokens"))?),
+            Figures::of(&over_http(&check("shared"))?),
+            Figures::of(&grpc::run(port, "none")?),
+            Figures::of(&grpc::run(port, "edge")?),
+            Figures::of(&grpc::run(port, "by-weight")?),
+        ]);
     }
-    let nothing = row(
-        "gRPC: a descriptor without a rule",
-        None,
-        &grpc::run(port, "none")?,
-    );
-    for (name, domain) in [
-        ("gRPC: a descriptor, first come", "edge"),
-        ("gRPC: a descriptor, by weight", "by-weight"),
-    ] {
-        row(name, Some(nothing), &grpc::run(port, domain)?);
-    }
+    print(&turns);
     // Dropped while they run, they would print what they logged, among the figures.
     agent.kill_hard();
     workerd.kill_hard();
@@ -101,16 +103,43 @@ fn over_http(ask: &Ask) -> Result<Round> {
     Ok(round)
 }
 
-/// Prints a row, and tells its p99 in milliseconds.
-fn row(name: &str, beside: Option<f64>, round: &Round) -> f64 {
-    let ms: Vec<f64> = round
-        .latencies_us
-        .iter()
-        .map(|us| f64::from(*us) / 1_000.0)
-        .collect();
-    let [p50, p99] = [0.5, 0.99].map(|part| quantile(&ms, part));
-    let per_s = round.answers as f64 / round.elapsed.as_secs_f64();
-    let added = beside.map_or_else(String::new, |beside| format!("{:.2}", p99 - beside));
-    println!("| {name} | {per_s:.0} | {p50:.2} | {p99:.2} | {added} |");
-    p99
+/// What one row had in one turn.
+struct Figures {
+    per_s: f64,
+    p50_ms: f64,
+    p99_ms: f64,
+}
+
+impl Figures {
+    fn of(round: &Round) -> Self {
+        let ms = round.latencies_us.iter();
+        let ms: Vec<f64> = ms.map(|us| f64::from(*us) / 1_000.0).collect();
+        let [p50_ms, p99_ms] = [0.5, 0.99].map(|part| quantile(&ms, part));
+        Self {
+            per_s: round.answers as f64 / round.elapsed.as_secs_f64(),
+            p50_ms,
+            p99_ms,
+        }
+    }
+}
+
+fn print(turns: &[[Figures; ROWS.len()]]) {
+    println!(
+        "One agent, which is one thread, and what asks it over gRPC, compiled as they are shipped; {UNDER_WAY} requests under way at a time, over as many connections of HTTP/1.1 or {CONNECTIONS} of gRPC. The rows take turns, {TURNS} of {} s each, {} s after they began. Agent, client and workerd share the machine. The figures are medians of the turns, with the middle half of them in brackets; what a check adds is to the answer of the same program that decides nothing, in the same turn. Milliseconds.\n",
+        MEASURED.as_secs(),
+        WARM_UP.as_secs()
+    );
+    println!("| request | answers/s | p50 | p99 | added to p99 |\n| --- | --- | --- | --- | --- |");
+    for (row, (name, nothing)) in ROWS.into_iter().enumerate() {
+        let of =
+            |figure: &dyn Fn(&[Figures; ROWS.len()]) -> f64| Spread::of(turns.iter().map(figure));
+        let per_s = of(&|turn| turn[row].per_s);
+        let p50_ms = of(&|turn| turn[row].p50_ms).median;
+        let p99_ms = of(&|turn| turn[row].p99_ms).median;
+        let added_ms = match row == nothing {
+            true => String::new(),
+            false => format!("{:.2}", of(&|turn| turn[row].p99_ms - turn[nothing].p99_ms)),
+        };
+        println!("| {name} | {per_s:.0} | {p50_ms:.2} | {p99_ms:.2} | {added_ms} |");
+    }
 }
