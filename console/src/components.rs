@@ -8,6 +8,7 @@ pub mod dialog;
 pub mod difference;
 pub mod explain;
 pub mod field;
+pub mod focus;
 pub mod header;
 pub mod health_word;
 pub mod icon;

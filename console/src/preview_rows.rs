@@ -3,6 +3,17 @@
 use weir_shared::figures::{change, change_percent, count};
 pub use weir_shared::preview::words::summary;
 use weir_shared::wire::preview::{PreviewBody, PreviewRow};
+use weir_shared::wire::rule_kind::RuleKind;
+
+/// How calls of limits are played, where a line is of one.
+pub fn keys_note(body: &PreviewBody) -> Option<&'static str> {
+    let limit_changes =
+        |row: &PreviewRow| row.kind == RuleKind::Limit && row.candidate != row.present;
+    body.rows.iter().any(limit_changes).then_some(
+        "How the calls of a limit were divided among its keys is not recorded. Both policies are played over as few equal keys as \
+         explain what was admitted, so who was denied in fact may differ.",
+    )
+}
 
 /// Which way something changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,10 +125,8 @@ impl Line {
 
 #[cfg(test)]
 mod tests {
-    use weir_shared::wire::count::Count;
-    use weir_shared::wire::rule_kind::RuleKind;
-
     use super::*;
+    use weir_shared::wire::count::Count;
 
     fn row(tenant: &str, present: u128, candidate: u128) -> PreviewRow {
         PreviewRow {
@@ -223,5 +232,17 @@ mod tests {
             summary(&partial),
             "Over 200 windows of demand as recorded: nobody would gain or lose. Left out: 1 window recorded before."
         );
+    }
+
+    #[test]
+    fn how_keys_of_a_limit_are_played_is_said_where_a_line_is_of_one() {
+        let mut limit = row("a", 1, 2);
+        assert_eq!(keys_note(&body(vec![limit.clone()], 1, 0)), None);
+        limit.kind = RuleKind::Limit;
+        let told = keys_note(&body(vec![limit.clone()], 0, 1)).unwrap();
+        assert!(told.starts_with("How the calls of a limit were divided"));
+        limit.candidate = limit.present;
+        let unchanged = body(vec![limit], 0, 1);
+        assert_eq!(keys_note(&unchanged), None, "it has no line");
     }
 }

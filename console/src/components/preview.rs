@@ -6,7 +6,7 @@ use leptos::prelude::*;
 use weir_shared::wire::preview::PreviewBody;
 
 use crate::address::Page;
-use crate::preview_rows::{Line, Way, lines, summary};
+use crate::preview_rows::{Line, Way, keys_note, lines, summary};
 use crate::tenant_name::TenantName;
 
 /// Lines that are shown before the rest is asked for.
@@ -28,9 +28,14 @@ pub fn PreviewTable(
         let body = body.get();
         body.map(|body| view! { <p class="preview-summary">{summary(&body)}</p> })
     };
+    let note = move || {
+        let note = body.with(|body| keys_note(body.as_deref()?));
+        note.map(|note| view! { <p class="muted note">{note}</p> })
+    };
     view! {
         <div data-testid="preview-table">
             {said}
+            {note}
             <LinesTable lines=listed compares=Signal::stored(true) caption/>
         </div>
     }

@@ -32,7 +32,7 @@ async fn a_tenant_s_figures_stand_beside_its_claims_in_one_range() {
             "Within its share",
             "Borrowed",
             "Denied",
-            "Guarantee",
+            "Guarantee now",
             "Fair share",
         ];
         all.iter().all(|name| key.contains(name)).then_some(key)

@@ -63,7 +63,7 @@ pub fn purpose(role: Role) -> &'static str {
         Editor => {
             "Somebody on duty. A viewer who also changes the policy and tenants, and resets state."
         }
-        Admin => "Somebody who grants access. Everything, including tokens.",
+        Admin => "Somebody who grants access. An editor who also makes and revokes tokens.",
     }
 }
 

@@ -13,6 +13,7 @@ use crate::api::Client;
 use crate::api::error::ApiError;
 use crate::components::dialog::Why;
 use crate::components::difference::DifferenceTable;
+use crate::components::focus;
 use crate::components::preview::PreviewTable;
 use crate::context::{Console, leave_when_ended, use_leave};
 use crate::features::policy::model::validate::Checked;
@@ -67,12 +68,7 @@ fn Open() -> impl IntoView {
     leave_when_ended(preview.failed);
     let simulator = Page::Simulator.address_with("over=recorded");
     let heading = NodeRef::<leptos::html::H2>::new();
-    Effect::new(move |_| {
-        if let Some(heading) = heading.get() {
-            let _ = heading.focus();
-            heading.scroll_into_view();
-        }
-    });
+    focus::goes_to(heading);
     view! {
         <section class="review" data-testid="preview-result" aria-labelledby="review-title">
             <h2 id="review-title" node_ref=heading tabindex="-1">"What the draft changes"</h2>

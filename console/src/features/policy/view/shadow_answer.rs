@@ -1,6 +1,7 @@
 //! What a rule in shadow mode would have denied: on the rule itself, and beside decisions.
 
 use leptos::prelude::*;
+use weir_shared::limits::{DAY_MS, HOUR_MS, MINUTE_MS};
 
 use crate::address::Page;
 use crate::api::Client;
@@ -14,8 +15,8 @@ use crate::format::count;
 use crate::situation::shadow::{Shadowed, rules, tenants};
 use crate::what::{Kind, What};
 
-const HOUR_MS: u64 = 3_600_000;
-const DAY_MS: u64 = 24 * HOUR_MS;
+/// How far off the time may be from which on a day is counted: a rule may have been put in shadow mode a moment ago.
+const DAY_STEP_MS: u64 = 5 * MINUTE_MS;
 
 /// Tenants that are looked through for those whom it would have denied most.
 const TENANTS: u64 = 200;
@@ -33,7 +34,7 @@ pub fn ShadowAnswer(
             let ask = asked.of(SeriesAsk {
                 from: Some(now_ms.saturating_sub(DAY_MS)),
                 to: Some(now_ms),
-                step_ms: Some(HOUR_MS),
+                step_ms: Some(DAY_STEP_MS),
                 ..SeriesAsk::default()
             });
             async move { Client.series(&ask).await }

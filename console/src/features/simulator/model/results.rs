@@ -123,7 +123,8 @@ fn who(body: &ReplayBody) -> String {
     )
 }
 
-fn units(number: u128) -> String {
+/// `1 unit`, `2 units`.
+pub fn units(number: u128) -> String {
     let noun = if number == 1 { "unit" } else { "units" };
     format!("{} {noun}", count(number))
 }

@@ -12,7 +12,7 @@ use weir_shared::units::{EpochMs, Revision};
 use weir_shared::wire::accounting::Tally;
 use weir_shared::wire::replay::{ReplayBody, ReplayKind, ReplayRow};
 
-use super::results::given;
+use super::results::{given, units};
 use crate::features::budget::model::water_fill::{Portion, WaterFill, sum_of_weights};
 use crate::format::{count, counted};
 use crate::tenant_name::TenantName;
@@ -83,7 +83,7 @@ pub fn shared(body: &ReplayBody, budget: &str, side: Side, policy: &Policy) -> S
     }
     let rows = body.rows.iter();
     let rows = rows.filter(|row| row.kind == ReplayKind::Budget && row.name == budget);
-    let rows: Vec<&ReplayRow> = rows.collect();
+    let (rows, apart): (Vec<&ReplayRow>, Vec<&ReplayRow>) = rows.partition(|row| is_named(row));
     let names = rows.iter().map(|row| row.tenant.as_str());
     let guarantees = among(policy, budget, names, body.to);
     let rows = rows.into_iter().map(|row| {
@@ -111,11 +111,27 @@ pub fn shared(body: &ReplayBody, budget: &str, side: Side, policy: &Policy) -> S
         fill.level = None;
     }
     let limited = limited(&fill);
-    let words = words(&fill, terms, (used, denied), &limited);
+    let words = words(&fill, terms, (used, denied), &limited) + &not_drawn(&apart, side);
     Shared {
         fill,
         limited,
         words,
+    }
+}
+
+fn is_named(row: &ReplayRow) -> bool {
+    matches!(TenantName::of(&row.tenant), TenantName::Named(_))
+}
+
+/// What tenants got that are not told apart: it is part of the sum over all tenants.
+fn not_drawn(rows: &[&ReplayRow], side: Side) -> String {
+    let passed = |row: &&ReplayRow| given(side.tally(row)).passed;
+    match rows.iter().map(passed).fold(0, u128::saturating_add) {
+        0 => String::new(),
+        passed => format!(
+            " Not drawn: {} of tenants that are not told apart.",
+            units(passed)
+        ),
     }
 }
 
@@ -130,8 +146,7 @@ fn only(words: &str) -> Shared {
 fn portion(row: &ReplayRow, counts_as: f64, side: Side, policy: &Policy, at: EpochMs) -> Portion {
     let tally = side.tally(row);
     let units = |number: u128| u64::try_from(number).unwrap_or(u64::MAX);
-    let named = matches!(TenantName::of(&row.tenant), TenantName::Named(_));
-    let claimant = named
+    let claimant = is_named(row)
         .then(|| policy.claimant(&row.tenant, Some(&row.name), Revision(0), at))
         .flatten();
     let above = claimant
@@ -382,7 +397,20 @@ mod tests {
         );
         assert_eq!(
             told.words,
-            "No tenant that is told apart asked for anything."
+            "No tenant that is told apart asked for anything. Not drawn: 50 units of tenants that are not told apart."
+        );
+        let mut all = over();
+        all.rows.extend(body.rows);
+        let told = shared(
+            &all,
+            "tokens",
+            Side::Candidate,
+            &policy("weighted_fair_escrow"),
+        );
+        assert_eq!(
+            told.words,
+            "Nobody is denied: all 210 units that were asked for are admitted, of 70 per window. Not drawn: 60 units of tenants \
+             that are not told apart."
         );
     }
 

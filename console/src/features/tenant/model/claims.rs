@@ -122,7 +122,8 @@ impl Beside {
     /// assert_eq!(
     ///     beside.words("Last hour"),
     ///     "Last hour: 1,700 units admitted. Of these, 1,200 are within its fair share, 300 are borrowed, and 200 are in \
-    ///      windows without a record, such as the open one. In the recorded windows, its fair share was 1,250 units."
+    ///      windows without a record, such as the open one, which the chart divides by the newest fair share. In the recorded \
+    ///      windows, its fair share was 1,250 units."
     /// );
     /// ```
     pub fn words(self, period: &str) -> String {
@@ -133,7 +134,8 @@ impl Beside {
         let rest = match unrecorded {
             0 => String::new(),
             units => format!(
-                ", and {} are in windows without a record, such as the open one",
+                ", and {} are in windows without a record, such as the open one, which the chart divides by the newest fair \
+                 share",
                 count(units)
             ),
         };

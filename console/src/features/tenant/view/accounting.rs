@@ -154,7 +154,8 @@ fn Chart(page: Tenant, what: What, policy: Fetched<Tagged<PolicyDocument>>) -> i
             .get()
             .filter(|claimed| claimed.iter().any(|one| one.fair_per_s.is_some()));
         let guarantee = claims.and_then(Claims::guarantee_per_s);
-        let guarantee = guarantee.map(|per_s| constant("Guarantee", Tone::Green, &starts, per_s));
+        let guarantee =
+            guarantee.map(|per_s| constant("Guarantee now", Tone::Green, &starts, per_s));
         guarantee
             .into_iter()
             .chain(fair.map(|fair| fair_share(&starts, &fair)))
@@ -176,7 +177,7 @@ fn Chart(page: Tenant, what: What, policy: Fetched<Tagged<PolicyDocument>>) -> i
         {reach}
         {claims.is_some().then(|| view! {
             <p class="muted note">
-                "Guarantee"<Explain term=Term::Guarantee/>": what it has a claim to if all tenants that were seen ask. Fair \
+                "Guarantee now"<Explain term=Term::Guarantee/>": what it has a claim to by today's policy if all tenants that were seen ask. Fair \
                  share"<Explain term=Term::FairShare/>": the same among those that did ask in each window, as far as records \
                  reach, at most 100 windows. Borrowed"<Explain term=Term::Borrowed/>": what it was served beyond that. The \
                  file has the same columns, and the units counted in each interval."

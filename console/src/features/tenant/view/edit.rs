@@ -21,6 +21,7 @@ use crate::api::tagged::Tagged;
 use crate::clock;
 use crate::components::dialog::{Confirm, Why};
 use crate::components::difference::MeetingTable;
+use crate::components::focus;
 use crate::components::notice::{Notice, Severity};
 use crate::components::preview::PreviewTable;
 use crate::components::states::States;
@@ -121,6 +122,8 @@ fn Change(page: Tenant, policy: Fetched<Tagged<PolicyDocument>>) -> impl IntoVie
             .map(|policy| number_names(&policy.body))
             .unwrap_or_default()
     });
+    let heading = NodeRef::<leptos::html::H3>::new();
+    focus::goes_to(heading);
     let preview = move |_| {
         if let Some(setting) = setting.get_untracked() {
             editing.preview(&setting, draft.get_untracked());
@@ -182,7 +185,7 @@ fn Change(page: Tenant, policy: Fetched<Tagged<PolicyDocument>>) -> impl IntoVie
                 {move || editing.conflict.get().map(|(conflict, etag)| view! { <Settle editing conflict etag/> })}
                 {move || previewed.get().map(|body| view! {
                     <div class="preview-result" data-testid="preview-result">
-                        <h3>"What it has a claim to"</h3>
+                        <h3 node_ref=heading tabindex="-1">"What it has a claim to"</h3>
                         {naming}
                         {lines(&body)}
                         <h3>"Who gains and who loses"</h3>
