@@ -73,7 +73,7 @@ pub fn weights(policies: [&PolicyDocument; 2], tenant: &str, now_ms: u64) -> Opt
 pub fn naming_warning(unnamed_max: f64) -> String {
     format!(
         "The policy does not name this tenant so far, and {}. Saving names it: that bound holds for it no more, and its weight \
-         counts in full.",
+         counts in full, also when an override has ended.",
         unnamed_bound(unnamed_max)
     )
 }
@@ -153,7 +153,7 @@ mod tests {
         assert_eq!(
             naming_warning(8.0),
             "The policy does not name this tenant so far, and unnamed tenants weigh at most 8 together. Saving names it: that \
-             bound holds for it no more, and its weight counts in full."
+             bound holds for it no more, and its weight counts in full, also when an override has ended."
         );
     }
 }
