@@ -6,7 +6,7 @@ use weir_tests::pages::block;
 use weir_tests::paths::workspace;
 
 /// An example, by its page and its beginning, and the program that it is part of.
-const EXAMPLES: [(&str, &str, &str); 9] = [
+const EXAMPLES: [(&str, &str, &str); 10] = [
     (
         "clients/go/README.md",
         "decision, err := client.Reserve(",
@@ -51,6 +51,11 @@ const EXAMPLES: [(&str, &str, &str); 9] = [
         "docs/src/guides/llm-gateway.md",
         "client = OpenAI(",
         "tests/sdk/openai_python.py",
+    ),
+    (
+        "docs/src/guides/llm-gateway.md",
+        "answer = litellm.completion(",
+        "tests/sdk/litellm_python.py",
     ),
 ];
 

@@ -232,3 +232,20 @@ async fn openai_s_own_client_for_python_needs_a_base_url_and_is_charged_what_the
     })
     .await;
 }
+
+#[tokio::test]
+async fn litellm_needs_another_address_and_is_charged_what_the_provider_counts() {
+    let gateway = gateway().await;
+    let told = run("litellm_python.py", &gateway).await;
+    let refused = |kind: &str, status: u16| json!({ "kind": kind, "status": status });
+    let expected = json!({
+        "plain": 11, "streamed": 7, "denied": refused("RateLimitError", 429), "failed": refused("ServiceUnavailableError", 503),
+        "unknown": refused("NotFoundError", 404), "stranger": refused("AuthenticationError", 401),
+    });
+    assert_eq!(told, expected);
+    assert_keys_stay_apart(&gateway, "authorization");
+    let due = 2 * 11;
+    eventually("all is settled", async || used(&gateway).await == due).await;
+    let (input, output) = gateway.origin.tokens();
+    assert_eq!(input + output, due);
+}
