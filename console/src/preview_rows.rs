@@ -125,8 +125,9 @@ impl Line {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use weir_shared::wire::count::Count;
+
+    use super::*;
 
     fn row(tenant: &str, present: u128, candidate: u128) -> PreviewRow {
         PreviewRow {

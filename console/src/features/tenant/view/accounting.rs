@@ -177,9 +177,9 @@ fn Chart(page: Tenant, what: What, policy: Fetched<Tagged<PolicyDocument>>) -> i
         {reach}
         {claims.is_some().then(|| view! {
             <p class="muted note">
-                "Guarantee now"<Explain term=Term::Guarantee/>": what it has a claim to by today's policy if all tenants that were seen ask. Fair \
-                 share"<Explain term=Term::FairShare/>": the same among those that did ask in each window, as far as records \
-                 reach, at most 100 windows. Borrowed"<Explain term=Term::Borrowed/>": what it was served beyond that. The \
+                "Guarantee now"<Explain term=Term::Guarantee/>": what it has a claim to by today's policy if all tenants \
+                 that were seen ask. Fair share"<Explain term=Term::FairShare/>": the same among those that did ask in each \
+                 window, as far as records reach, at most 100 windows. Borrowed"<Explain term=Term::Borrowed/>": what it was served beyond that. The \
                  file has the same columns, and the units counted in each interval. What is counted reaches its interval some \
                  seconds late: one may hold a little of the one before it."
             </p>
