@@ -8,6 +8,8 @@ os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
 
 import litellm
 
+# What is printed is read.
+litellm.suppress_debug_info = True
 BASE, KEY = os.environ["BASE"] + "/llm/v1", os.environ["KEY"]
 messages = [{"role": "user", "content": "these are four words"}]
 told = {}

@@ -67,7 +67,7 @@ const PYTHON: &str = "clients/python/README.md";
 const RUST: &str = "clients/rust/README.md";
 const GO: &str = "clients/go/README.md";
 
-pub(super) const TABLE: [(&str, &str, Kept); 63] = [
+pub(super) const TABLE: [(&str, &str, Kept); 64] = [
     ("CONTRIBUTING.md", "cargo xtask dev --demo", REPOSITORY),
     ("CONTRIBUTING.md", "eval \"$(cargo xtask env)\"", REPOSITORY),
     ("CONTRIBUTING.md", "WEIR_WRITE_BOOK=1 ", REPOSITORY),
@@ -153,6 +153,11 @@ pub(super) const TABLE: [(&str, &str, Kept); 63] = [
     (
         "docs/src/guides/llm-gateway.md",
         "client = OpenAI(",
+        COMPILED,
+    ),
+    (
+        "docs/src/guides/llm-gateway.md",
+        "answer = litellm.completion(",
         COMPILED,
     ),
     (
