@@ -25,6 +25,11 @@ impl<'a> TenantName<'a> {
         }
     }
 
+    /// Whether it is one tenant's.
+    pub fn is_named(self) -> bool {
+        matches!(self, Self::Named(_))
+    }
+
     /// What to show. A tenant may have the same name as a label: [`Self::kind`] and [`Self::note`] keep them apart.
     pub fn label(self) -> String {
         match self {

@@ -137,7 +137,7 @@ impl WaterFill {
         let mut named: Vec<Portion> = Vec::new();
         let mut together: Vec<Portion> = Vec::new();
         for portion in portions {
-            if is_named(&portion) && named.len() < VESSELS_MAX {
+            if TenantName::of(&portion.tenant).is_named() && named.len() < VESSELS_MAX {
                 named.push(portion);
             } else {
                 together.push(portion);
@@ -241,10 +241,6 @@ impl WaterFill {
     }
 }
 
-fn is_named(portion: &Portion) -> bool {
-    matches!(TenantName::of(&portion.tenant), TenantName::Named(_))
-}
-
 /// The one of these that stands above another, and above all those between: what that one has is a part of what this one has.
 fn highest<'a>(portions: &[&'a Portion], portion: &'a Portion) -> &'a Portion {
     let mut top = portion;
@@ -279,9 +275,11 @@ fn level(limit: u64, portions: &[&Portion], mut weights: f64) -> Option<f64> {
         }
     }
     // Those that are not told apart may be below one that is: what is left of the sum is theirs.
-    let named = tops.iter().filter(|(top, _)| is_named(top));
+    let named = tops
+        .iter()
+        .filter(|(top, _)| TenantName::of(&top.tenant).is_named());
     let left = weights - named.map(|(top, _)| top.counts_as).sum::<f64>();
-    let weight = |top: &Portion| match is_named(top) {
+    let weight = |top: &Portion| match TenantName::of(&top.tenant).is_named() {
         true => top.counts_as,
         false => top.counts_as.min(left),
     };

@@ -43,7 +43,7 @@ fn Facts(told: ExplainedDecision) -> impl IntoView {
     let range = TimeRange::between(told.from.0, told.to.0);
     // What stands for nobody in particular has no page.
     let tenant = told.tenant.clone();
-    let tenant = tenant.filter(|name| matches!(TenantName::of(name), TenantName::Named(_)));
+    let tenant = tenant.filter(|name| TenantName::of(name).is_named());
     let explanation = tenant.zip(range).map(|(tenant, range)| {
         let what = what.clone();
         view! { <DenialView tenant what range/> }

@@ -67,7 +67,7 @@ fn culprit((place, one): (usize, &Culprit)) -> AnyView {
     let short = (place > 0).then(|| format!("{}; ", one.short()));
     let how = one.how.words(&one.what.name);
     let label = TenantName::of(&one.tenant);
-    let why = matches!(label, TenantName::Named(_)).then(|| {
+    let why = label.is_named().then(|| {
         let address = Page::Tenant(one.tenant.clone()).address_with(&one.why_query());
         let name = format!("Why is {} denied?", label.label());
         view! { " "<a href=address data-testid="verdict-why">{name}</a> }

@@ -83,7 +83,8 @@ pub fn shared(body: &ReplayBody, budget: &str, side: Side, policy: &Policy) -> S
     }
     let rows = body.rows.iter();
     let rows = rows.filter(|row| row.kind == ReplayKind::Budget && row.name == budget);
-    let (rows, apart): (Vec<&ReplayRow>, Vec<&ReplayRow>) = rows.partition(|row| is_named(row));
+    let (rows, apart): (Vec<&ReplayRow>, Vec<&ReplayRow>) =
+        rows.partition(|row| TenantName::of(&row.tenant).is_named());
     let names = rows.iter().map(|row| row.tenant.as_str());
     let guarantees = among(policy, budget, names, body.to);
     let rows = rows.into_iter().map(|row| {
@@ -119,10 +120,6 @@ pub fn shared(body: &ReplayBody, budget: &str, side: Side, policy: &Policy) -> S
     }
 }
 
-fn is_named(row: &ReplayRow) -> bool {
-    matches!(TenantName::of(&row.tenant), TenantName::Named(_))
-}
-
 /// What tenants got that are not told apart: it is part of the sum over all tenants.
 fn not_drawn(rows: &[&ReplayRow], side: Side) -> String {
     let passed = |row: &&ReplayRow| given(side.tally(row)).passed;
@@ -146,7 +143,8 @@ fn only(words: &str) -> Shared {
 fn portion(row: &ReplayRow, counts_as: f64, side: Side, policy: &Policy, at: EpochMs) -> Portion {
     let tally = side.tally(row);
     let units = |number: u128| u64::try_from(number).unwrap_or(u64::MAX);
-    let claimant = is_named(row)
+    let claimant = TenantName::of(&row.tenant)
+        .is_named()
         .then(|| policy.claimant(&row.tenant, Some(&row.name), Revision(0), at))
         .flatten();
     let above = claimant

@@ -261,7 +261,7 @@ fn Others(record: WindowRecord, own: String) -> impl IntoView {
         let label = told.label();
         let name = if one.tenant == own {
             view! { <strong>{label}</strong> }.into_any()
-        } else if matches!(told, TenantName::Named(_)) {
+        } else if told.is_named() {
             let address = Page::Tenant(one.tenant.clone()).address();
             view! { <a href=address>{label}</a> }.into_any()
         } else {
