@@ -197,6 +197,7 @@ fn a_budget_that_there_is_not_is_answered_in_its_place_without_the_region() {
         next_contact_ms: 700,
         access: Some(json!({ "key": "secret" })),
         overload: None,
+        branches: None,
     };
     let no_window = ExchangeAnswer::Refused(Refusal::NoWindow);
     let unknown = ExchangeAnswer::Refused(Refusal::UnknownBudget);
@@ -234,6 +235,7 @@ fn an_agent_is_told_the_policy_without_what_it_does_not_decide_by() {
         next_contact_ms: 500,
         access: None,
         overload: None,
+        branches: None,
     };
     let told = admit(AgentContactBody {
         exchanges: Vec::new(),

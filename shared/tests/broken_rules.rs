@@ -76,6 +76,8 @@ caught! {
     a_damaged_window_with_slices_that_is_lent_again: DamagedWindowLentAgain in standing,
     what_was_lent_in_windows_that_an_edit_closed_that_is_forgotten: ClosedEarlyForgotten in edited at 1_331,
     a_short_window_that_a_longer_one_does_not_count: ShortWindowForgotten in edited,
+    a_branch_that_replies_before_it_writes: RegionRepliesBeforeWrite in branched,
+    units_that_an_isolate_takes_along_when_it_asks_another_branch: MovedWithUnits in branched,
     slices_that_are_kept_when_the_limit_is_lowered: SlicesKept in sliced at 31,
     an_answer_of_which_whoever_waits_does_not_hear: WaiterForgotten in drawn,
     an_isolate_that_is_not_woken_at_the_end_of_a_wait: NeverWoken in drawn,

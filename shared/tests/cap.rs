@@ -24,7 +24,7 @@ fn runs(name: &str, drawn: impl Fn(u64) -> Setup) {
         seed..seed + 1
     });
     let (mut events, mut admitted, mut denied, mut unavailable) = (0, 0, 0, 0);
-    let (mut dropped, mut given_back) = ([0; 3], [0; 2]);
+    let (mut dropped, mut given_back, mut moves) = ([0; 3], [0; 2], 0);
     let mut failed = Vec::new();
     for seed in seeds.clone() {
         let mut setup = drawn(seed);
@@ -35,6 +35,7 @@ fn runs(name: &str, drawn: impl Fn(u64) -> Setup) {
         denied += truth.denials.len();
         unavailable += truth.unavailable;
         admitted += truth.admitted_calls();
+        moves += truth.moves;
         let parts = [
             truth.holders_dropped,
             truth.escrows_dropped,
@@ -56,7 +57,7 @@ fn runs(name: &str, drawn: impl Fn(u64) -> Setup) {
     }
     println!(
         "{name}: {} runs, {events} events: {admitted} calls admitted, {denied} denied, {unavailable} unavailable; \
-         dropped {} holders, {} escrows, {} pools; given back {} in the isolate, {} in the region",
+         dropped {} holders, {} escrows, {} pools; given back {} in the isolate, {} in the region; {moves} moves",
         seeds.end - seeds.start,
         dropped[0],
         dropped[1],
@@ -104,6 +105,11 @@ fn no_run_with_edits_of_everything_breaks_an_invariant() {
 #[test]
 fn no_run_of_objects_that_write_exactly_what_they_lent_before_they_sleep_breaks_an_invariant() {
     runs("resting", Setup::resting);
+}
+
+#[test]
+fn no_run_of_regions_with_branches_that_come_and_go_breaks_an_invariant() {
+    runs("branched", Setup::branched);
 }
 
 /// Without faults and with demand above the limit every whole window is used to the last unit, by costs of one.

@@ -81,6 +81,8 @@ pub(crate) struct World {
     places: Vec<usize>,
     place_offsets: Vec<i64>,
     isolates: Vec<Isolate>,
+    /// Those that have moved and still have to tell something.
+    retiring: Vec<usize>,
     regions: Vec<Region>,
     lives: Vec<RegionLife>,
     coordinator: Coordinator,
@@ -169,15 +171,23 @@ impl World {
             setup: setup.clone(),
             now_ms: START_MS,
             queue: Queue::default(),
-            truth: Truth::new(setup.parts_min(), !setup.faults.steps, setup.early_ms()),
+            truth: Truth::new(
+                setup.parts_min(),
+                !setup.faults.steps,
+                setup.early_ms(),
+                setup.above(),
+            ),
             clamped: false,
             healed: false,
             policy: vec![terms],
             places: vec![0; places],
             place_offsets: (0..places).map(|_| offset(offsets)).collect(),
             isolates: Vec::new(),
-            regions: (0..setup.regions)
-                .map(|_| Region::new(offset(offsets)))
+            retiring: Vec::new(),
+            regions: setup
+                .above()
+                .into_iter()
+                .map(|above| Region::new(offset(offsets), above))
                 .collect(),
             lives: Vec::new(),
             coordinator: Coordinator::new(offset(offsets)),
@@ -248,7 +258,7 @@ impl World {
                 self.isolate_call_expired(isolate, sequence);
             }
             Event::AtCoordinator { from, body } => self.at_coordinator(from, body),
-            Event::FromCoordinator {
+            Event::FromAbove {
                 life,
                 sequence,
                 answer,
@@ -329,6 +339,14 @@ impl World {
 
     fn terms_at(&self, region: usize) -> &Terms {
         &self.policy[self.regions[region].revision]
+    }
+
+    /// The region that a part belongs to.
+    fn region_of(&self, mut part: usize) -> usize {
+        while let Some(above) = self.regions[part].above {
+            part = above;
+        }
+        part
     }
 
     fn pool_name(&self) -> String {

@@ -300,6 +300,7 @@ fn the_tokens_beside_a_contact() {
         }],
         token_wanted: Some(ID.to_owned()),
         overload: None,
+        speaker: None,
     };
     let text = format!(
         r#"{{"region":"weur","revision":7,"exchanges":[],"frame":null,"access_revision":3,"tokens_used":[{{"id":"{ID}","at":5,"uses":3}}],"token_wanted":"{ID}"}}"#
@@ -312,6 +313,7 @@ fn the_tokens_beside_a_contact() {
         next_contact_ms: 500,
         access: Some(serde_json::to_value(access()).unwrap()),
         overload: None,
+        branches: None,
     };
     let text = serde_json::to_string(&reply).unwrap();
     let start = r#"{"policy":null,"exchanges":[],"frame":null,"next_contact_ms":500,"access":"#;

@@ -4,11 +4,11 @@ use crate::wire::pinned::is_written_as;
 use crate::wire::samples::{
     ESCROW, FRAME, MESSAGE, POOL, REPLY, SEEN, TERMS, frame, message, reply,
 };
-use weir_shared::contact::{ContactBody, ContactReply};
+use weir_shared::contact::{ContactBody, ContactReply, Speaker};
 use weir_shared::federation::stored::{StoredEscrow, StoredPool};
 use weir_shared::limiting::owner::{Account, Owner};
 use weir_shared::outlasting::Outlasting;
-use weir_shared::units::{EpochMs, Incarnation, Revision, Sequence, WindowLabel};
+use weir_shared::units::{EpochMs, HolderId, Incarnation, Revision, Sequence, WindowLabel};
 use weir_shared::window::Window;
 use weir_shared::wire::accounting::{ANONYMOUS, FrameReply, OTHERS, Tally, TenantCounters};
 use weir_shared::wire::exchange::{Cycle, ExchangeAnswer, PeriodBody, Refusal, ReplyBody, Terms};
@@ -185,6 +185,7 @@ fn the_contact() {
         tokens_used: Vec::new(),
         token_wanted: None,
         overload: None,
+        speaker: None,
     };
     is_written_as(
         &contact,
@@ -207,6 +208,19 @@ fn the_contact() {
     is_written_as(
         &of_key,
         r#"{"region":"weur","revision":7,"exchanges":[],"frame":null,"access_revision":3,"accounts":{"planet\u0001acme":{"owner":"t:acme","caller":"c:k1"}}}"#,
+    );
+    let of_branch = ContactBody {
+        region: "weur/branches/1".to_owned(),
+        accounts: Default::default(),
+        speaker: Some(Speaker {
+            holder: HolderId(9),
+            isolates: 31,
+        }),
+        ..of_key
+    };
+    is_written_as(
+        &of_branch,
+        r#"{"region":"weur/branches/1","revision":7,"exchanges":[],"frame":null,"access_revision":3,"speaker":{"holder":9,"isolates":31}}"#,
     );
     let saved = SavedPolicy {
         revision: Revision(8),
@@ -238,11 +252,12 @@ fn the_contact() {
         next_contact_ms: 500,
         access: None,
         overload: None,
+        branches: Some(3),
     };
     is_written_as(
         &answer,
         &format!(
-            r#"{{"policy":{written},"exchanges":[{{"reply":{REPLY}}}],"frame":{{"sequence":9,"receiver":3,"counted":true}},"next_contact_ms":500}}"#
+            r#"{{"policy":{written},"exchanges":[{{"reply":{REPLY}}}],"frame":{{"sequence":9,"receiver":3,"counted":true}},"next_contact_ms":500,"branches":3}}"#
         ),
     );
 }

@@ -33,6 +33,7 @@ fn a_contact_tells_of_resources_where_there_is_something_to_tell() {
         tokens_used: Vec::new(),
         token_wanted: None,
         overload: Some(shares()),
+        speaker: None,
     };
     is_written_as(
         &contact,
@@ -45,6 +46,7 @@ fn a_contact_tells_of_resources_where_there_is_something_to_tell() {
         next_contact_ms: 500,
         access: None,
         overload: Some(SharesReply::default()),
+        branches: None,
     };
     is_written_as(
         &reply,

@@ -114,7 +114,9 @@ fn units(part: &WindowPart) -> u128 {
         reserved = reserved.saturating_add(one.reserved.0);
         released = released.saturating_add(one.released.0);
     }
-    let told = used.saturating_add(reserved).saturating_add(part.lapsed.0);
+    // What a branch has lost below it, it tells of.
+    let told = [reserved, part.lapsed.0, part.unaccounted.0];
+    let told = told.into_iter().fold(used, u128::saturating_add);
     told.saturating_sub(released)
 }
 

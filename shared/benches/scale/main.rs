@@ -3,6 +3,7 @@
 
 #![allow(missing_docs, reason = "a benchmark has no interface")]
 
+mod branches;
 mod curve;
 mod formula;
 mod month;
@@ -24,9 +25,12 @@ const WINDOW_MS: u64 = 10_000;
 const WINDOWS: u64 = 3;
 
 fn main() {
-    if std::env::args().any(|argument| argument == "month") {
-        month::print();
-        return;
+    let asked = |name: &str| std::env::args().any(|argument| argument == name);
+    if asked("month") {
+        return month::print();
+    }
+    if asked("branches") {
+        return branches::print();
     }
     formula::print();
     println!(

@@ -114,6 +114,7 @@ impl Speaker<'_> {
                 token_wanted: None,
                 overload: None,
                 accounts: Default::default(),
+                speaker: None,
             },
             asked,
         })

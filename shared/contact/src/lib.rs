@@ -1,20 +1,29 @@
-//! What an isolate says to its region, and what it answers.
+//! What an isolate says to its region, or a branch to what is above it, and what that answers.
 
 pub mod agent;
 
 use serde::{Deserialize, Serialize};
 use weir_core::ordered::OrderedMap;
-use weir_core::units::Revision;
+use weir_core::units::{HolderId, Revision};
 use weir_limiting::owner::Account;
 use weir_wire::access::TokenUse;
 use weir_wire::accounting::{FrameBody, FrameReply};
 use weir_wire::exchange::{ExchangeAnswer, ExchangeBody};
 use weir_wire::shares::{SharesBody, SharesReply};
 
-/// An isolate's contact: budgets to exchange, counters to hand over, and the policy it knows.
+/// Who makes a contact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Speaker {
+    /// The isolate, or the branch of the region.
+    pub holder: HolderId,
+    /// For how many isolates it speaks: one for itself, a branch for all below it.
+    pub isolates: u64,
+}
+
+/// A contact of an isolate, or of a branch of its region: budgets to exchange, counters to hand over, and the policy it knows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ContactBody {
-    /// The region that is meant: an object cannot see its own name on every runtime.
+    /// The region that is meant, or the branch: an object cannot see its own name on every runtime.
     pub region: String,
     /// The policy revision that the isolate applies; 0 for none.
     pub revision: Revision,
@@ -37,6 +46,9 @@ pub struct ContactBody {
     /// On whose accounts those of the exchanged pools are that are keys'.
     #[serde(default, skip_serializing_if = "OrderedMap::is_empty")]
     pub accounts: OrderedMap<String, Account>,
+    /// Who makes it; nobody who could ask a branch of the region, where this is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub speaker: Option<Speaker>,
 }
 
 /// The answer to a contact.
@@ -57,4 +69,7 @@ pub struct ContactReply {
     /// What all holders have of the overloaded resources that the contact told of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overload: Option<SharesReply>,
+    /// How many branches the region has, for who can ask one; absent where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branches: Option<u32>,
 }

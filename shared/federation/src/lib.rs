@@ -15,10 +15,12 @@
 //! | [`divide::Divide`] | `Region`, `Coordinator` | to whom a lender lends: whoever comes first, a share, or as was decided above |
 //! | [`schedule::Schedule`] | `Coordinator` | how windows follow each other |
 //! | [`history::History`] | `Coordinator` | what earlier parts of a rolling window lent |
+//! | [`branch::Branches`] | `Region` | how many objects lie between a busy region's own and its isolates |
 //! | [`partition::Partition`] | `Region` | static partition: an equal slice of the limit for each region |
 
 pub mod ahead;
 pub mod attribution;
+pub mod branch;
 pub mod closed;
 pub mod divide;
 pub mod escrow;

@@ -280,6 +280,24 @@ impl<C: Copy + Ord> LeaseNode<C> {
         effects
     }
 
+    /// Another parent is asked from now on, by another holder, which has those that wait. What is left of this one nobody
+    /// waits for, and it gives back all that it holds.
+    #[must_use]
+    pub fn moves(&mut self, holder: Holder, now: EpochMs) -> (Self, Effects<C>) {
+        self.give_back_untaken(now);
+        let mut left = Self::new(mem::replace(&mut self.holder, holder));
+        for (_, waiter) in &mut self.waiting {
+            if let Some(ticket) = waiter.ticket.take() {
+                left.holder.unwait(ticket);
+            }
+        }
+        left.holder.close();
+        self.changed = None;
+        let mut effects = Vec::new();
+        self.look_again(now, &mut effects);
+        (left, effects)
+    }
+
     /// Looks at all that wait where the instant has come that was named, before another is named: whoever comes in between
     /// would put it off.
     fn look_if_due(&mut self, now: EpochMs, effects: &mut Effects<C>) {

@@ -269,6 +269,24 @@ impl Leases {
         self.holders().for_each(|(_, holder)| holder.close());
     }
 
+    /// Another parent is asked from now on. Whoever waits waits there. What is left has what there is to tell the parent
+    /// before, and gives back all that it holds as it is [flushed](Leases::flush).
+    #[must_use]
+    pub fn moves(&mut self, now: EpochMs) -> Self {
+        let mut left = Self {
+            roll: self.roll.clone(),
+            unsent: mem::take(&mut self.unsent),
+            ..Self::new(self.id)
+        };
+        for pool in self.nodes.keys().cloned().collect::<Vec<_>>() {
+            let holder = born(&pool, self.id, &mut self.made);
+            let (node, effects) = self.node(&pool).moves(holder, now);
+            left.nodes.insert(pool, node);
+            self.carry_out(effects);
+        }
+        left
+    }
+
     /// What is to be sent with one contact. Whoever takes it says what [came](Leases::answered) of each message.
     #[must_use]
     pub fn unsent(&mut self) -> Vec<ExchangeBody> {

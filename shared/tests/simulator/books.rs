@@ -18,6 +18,8 @@ pub(crate) struct Books {
     early: u64,
     /// Units of windows to come.
     ahead: OrderedMap<u64, u64>,
+    /// Of these, what one that retires is about to give back.
+    recalled: OrderedMap<u64, u64>,
 }
 
 impl Books {
@@ -32,6 +34,16 @@ impl Books {
         self.used = 0;
         self.early = held;
         lost
+    }
+
+    /// Of so many units of a window that go back, how many were recalled before.
+    pub(crate) fn returns_recalled(&mut self, label: u64, units: u64) -> u64 {
+        let Some(recalled) = self.recalled.get_mut(&label) else {
+            return 0;
+        };
+        let returned = units.min(*recalled);
+        *recalled -= returned;
+        returned
     }
 
     /// All that it holds, by window.
@@ -52,7 +64,7 @@ impl World {
     }
 
     /// Follows what the holder did by itself: it opened a window, or dropped one to come that is over.
-    fn follow(&mut self, life: usize) {
+    pub(crate) fn follow(&mut self, life: usize) {
         let isolate = &mut self.isolates[life];
         let label = isolate
             .node
@@ -66,19 +78,28 @@ impl World {
                 isolate.smuggled += isolate.books.held;
             }
         }
-        let kept: Vec<u64> = isolate
+        let kept: OrderedMap<u64, u64> = isolate
             .node
             .holder()
             .ahead()
             .iter()
-            .map(|ahead| ahead.label.0)
+            .map(|ahead| (ahead.label.0, ahead.units))
             .collect();
-        isolate.books.ahead.retain(|label, units| {
-            let keep = kept.contains(label);
-            if !keep {
+        let Books {
+            ahead, recalled, ..
+        } = &mut isolate.books;
+        ahead.retain(|label, units| {
+            let Some(kept) = kept.get(label) else {
                 lost.push((*label, *units));
+                return false;
+            };
+            let goes_back = units.saturating_sub(*kept);
+            if isolate.retires && goes_back > 0 {
+                lost.push((*label, goes_back));
+                *recalled.entry(*label).or_insert(0) += goes_back;
+                *units = *kept;
             }
-            keep
+            true
         });
         self.strand(lost);
     }

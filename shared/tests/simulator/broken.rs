@@ -98,6 +98,8 @@ pub(crate) enum Broken {
     WaiterForgotten,
     /// An isolate's node is not woken when it said.
     NeverWoken,
+    /// An isolate that moves to another object takes what it holds of the one before along.
+    MovedWithUnits,
     /// A reply that was given up, and its grant cancelled, is credited when it comes after all.
     CancelledGrantKept,
 }

@@ -346,7 +346,7 @@ impl World {
     }
 
     fn answer_region(&mut self, life: usize, sequence: Sequence, answer: Answer) {
-        self.send(Event::FromCoordinator {
+        self.send(Event::FromAbove {
             life,
             sequence,
             answer,

@@ -141,15 +141,16 @@ impl World {
         if self.serves(region) {
             return;
         }
-        let each = self.setup.isolates_per_region;
-        for place in region * each..(region + 1) * each {
-            self.isolate_dies(place);
+        for place in 0..self.places.len() {
+            if self.isolates[self.places[place]].region == region {
+                self.isolate_dies(place);
+            }
         }
     }
 
     /// Whether a region has the budget, as far as it has heard.
     pub(crate) fn serves(&self, region: usize) -> bool {
-        self.said[self.regions[region].revision].served[region]
+        self.said[self.regions[region].revision].served[self.region_of(region)]
     }
 
     /// The last word of all edits: the budget is there, and all have heard of it.

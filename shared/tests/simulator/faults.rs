@@ -5,7 +5,7 @@ use weir_shared::units::EpochMs;
 use weir_shared::wire::exchange::{ExchangeBody, VERSION};
 
 use super::World;
-use super::network::Event;
+use super::network::{Event, From};
 
 /// A region that is cut off from the coordinator for a while.
 #[derive(Debug, Clone, Copy)]
@@ -37,11 +37,15 @@ impl World {
         self.queue.push(self.now_ms + delay_ms, event);
     }
 
-    /// Whether the event is between a region that is cut off and the coordinator.
+    /// Whether the event is between a region, or a branch, that is cut off and what is above it.
     fn cut_off(&self, event: &Event) -> bool {
         let life = match event {
             Event::AtCoordinator { from, .. } => *from,
-            Event::FromCoordinator { life, .. } => *life,
+            Event::AtRegion {
+                from: From::Branch(life),
+                ..
+            }
+            | Event::FromAbove { life, .. } => *life,
             _ => return false,
         };
         let region = self.lives[life].region;
@@ -96,6 +100,10 @@ impl World {
         let next_ms = self.now_ms + self.random.between(1, self.setup.window_ms / 2);
         self.queue.push(next_ms, Event::Fault);
         let faults = self.setup.faults.clone();
+        if faults.branches_change && self.random.chance(400) {
+            let place = self.random.below(self.places.len() as u64) as usize;
+            self.isolate_moves(place);
+        }
         if faults.edits_often && self.random.chance(300) {
             self.policy_edited();
         }

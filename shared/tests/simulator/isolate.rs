@@ -16,7 +16,7 @@ use super::World;
 use super::books::Books;
 use super::broken::Broken;
 use super::clock::Clock;
-use super::network::{Answer, Back, Event};
+use super::network::{Answer, Back, Event, From};
 use super::truth::{Admission, Violation};
 
 /// One life of an isolate.
@@ -25,6 +25,8 @@ pub(crate) struct Isolate {
     pub(crate) region: usize,
     pub(crate) place: usize,
     pub(crate) alive: bool,
+    /// Its place has moved to another object: it only gives back.
+    pub(crate) retires: bool,
     pub(crate) node: LeaseNode<u64>,
     /// Holders that this isolate has made.
     made: u64,
@@ -54,14 +56,14 @@ pub(crate) struct Ask {
 
 impl World {
     pub(crate) fn isolate_born(&mut self, place: usize) {
-        let region = place / self.setup.isolates_per_region;
+        let region = self.part_of(place);
         let life = self.isolates.len();
-        let id = HolderId(1_000 + life as u64);
-        let holder = Holder::new(self.pool_name(), id, Incarnation(1), None);
+        let holder = self.holder_of(life);
         self.isolates.push(Isolate {
             region,
             place,
             alive: true,
+            retires: false,
             node: LeaseNode::new(holder),
             made: 1,
             clock: Clock::new(self.place_offsets[place], self.clamped),
@@ -75,6 +77,85 @@ impl World {
             credited_last: None,
         });
         self.places[place] = life;
+    }
+
+    fn holder_of(&self, life: usize) -> Holder {
+        let id = HolderId(1_000 + life as u64);
+        Holder::new(self.pool_name(), id, Incarnation(1), None)
+    }
+
+    /// The object that an isolate at that place asks: of its region, or a branch of it.
+    fn part_of(&mut self, place: usize) -> usize {
+        let region = place / self.setup.isolates_per_region;
+        let parts = self.setup.parts_of(region);
+        match parts.len() {
+            1 => region,
+            // Where none comes or goes, nobody asks the region's own object.
+            _ if !self.setup.faults.branches_change => {
+                let branches = parts.len() - 1;
+                parts[1 + place % self.setup.isolates_per_region % branches]
+            }
+            _ => self.random.one_of(&parts),
+        }
+    }
+
+    /// Another object is asked from now on. Who waits waits there; what is held goes back to where it is from.
+    pub(crate) fn isolate_moves(&mut self, place: usize) {
+        let before = self.places[place];
+        self.isolate_advances(before);
+        let region = self.part_of(place);
+        if region == self.isolates[before].region {
+            return;
+        }
+        let (life, now) = (self.isolates.len(), self.isolate_now(before));
+        let holder = self.holder_of(life);
+        let takes_along = self.is_broken(Broken::MovedWithUnits);
+        let isolate = &mut self.isolates[before];
+        let copy = takes_along.then(|| (isolate.node.clone(), isolate.books.clone()));
+        let (left, effects) = isolate.node.moves(holder, now);
+        let mut moved = Isolate {
+            region,
+            node: std::mem::replace(&mut isolate.node, left),
+            requests: std::mem::take(&mut isolate.requests),
+            waits_since: std::mem::take(&mut isolate.waits_since),
+            wakes_at_ms: 0,
+            asked: None,
+            books: Books::default(),
+            smuggled: 0,
+            credited_last: None,
+            ..isolate.clone()
+        };
+        isolate.retires = true;
+        if let Some((node, books)) = copy {
+            (moved.node, moved.books) = (node, books);
+        }
+        self.retiring.push(before);
+        self.isolates.push(moved);
+        self.places[place] = life;
+        self.truth.moves += 1;
+        self.isolate_carries_out(life, effects);
+    }
+
+    /// What has moved tells the rest, until nothing is left.
+    fn retired_tell(&mut self, place: usize) {
+        let here = |life: &usize| self.isolates[*life].place == place;
+        for life in self
+            .retiring
+            .iter()
+            .copied()
+            .filter(here)
+            .collect::<Vec<_>>()
+        {
+            let terms = self.terms_at(self.isolates[life].region).clone();
+            self.isolate_runs(life, LeaseEvent::Flush { terms });
+            let now = self.isolate_now(life);
+            if !self.isolates[life].node.has_unsent(now) {
+                self.isolates[life].alive = false;
+                self.retiring.retain(|retiring| *retiring != life);
+                let lost = self.isolates[life].books.all();
+                self.strand(lost);
+            }
+        }
     }
 
     pub(crate) fn isolate_dies(&mut self, place: usize) {
@@ -346,14 +427,22 @@ impl World {
             .as_ref()
             .is_some_and(|asked| asked.sequence == body.sequence);
         if !repeated {
+            // What it recalled goes back with this message.
+            self.follow(life);
+            let isolate = &mut self.isolates[life];
             isolate.asked = Some(body.clone());
             let open = WindowLabel(isolate.books.label);
             let own = body.returns.iter().filter(|back| back.window == open);
             let returned: u64 = own.map(|back| back.units).sum();
-            isolate.books.held -= returned;
-            self.truth.window(open).returned += returned;
+            let recalled = isolate.books.returns_recalled(open.0, returned);
+            isolate.books.held -= returned - recalled;
+            let window = self.truth.window(open);
+            window.stranded -= recalled;
+            window.returned += returned;
             // What was recalled of windows to come was lost to it then, and goes back now.
             for back in body.returns.iter().filter(|back| back.window != open) {
+                let books = &mut self.isolates[life].books;
+                let _recalled = books.returns_recalled(back.window.0, back.units);
                 let window = self.truth.window(back.window);
                 window.stranded -= back.units;
                 window.returned += back.units;
@@ -376,7 +465,7 @@ impl World {
         self.queue.push(self.now_ms + CALL_MS_MAX, expired);
         self.send(Event::AtRegion {
             region,
-            from: life,
+            from: From::Isolate(life),
             body,
         });
     }
@@ -389,6 +478,7 @@ impl World {
     }
 
     pub(crate) fn isolate_timer(&mut self, place: usize) {
+        self.retired_tell(place);
         let life = self.places[place];
         self.check_waits(life);
         let now = self.isolate_now(life);

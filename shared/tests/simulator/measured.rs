@@ -19,6 +19,7 @@ impl Setup {
             seed,
             regions,
             isolates_per_region,
+            branches: 0,
             limit,
             window_ms,
             cycle: None,

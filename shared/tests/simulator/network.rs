@@ -7,6 +7,15 @@ use weir_shared::wire::exchange::{ExchangeBody, Refusal, ReplyBody};
 /// An answer to a message.
 pub(crate) type Answer = Result<ReplyBody, Refusal>;
 
+/// Who sends a message to a region's object, or is answered by it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum From {
+    /// A life of an isolate.
+    Isolate(usize),
+    /// A life of a branch.
+    Branch(usize),
+}
+
 /// What happens to one part. Indices name a life, not a place: what is sent to a dead one is lost.
 #[derive(Debug, Clone)]
 pub(crate) enum Event {
@@ -21,7 +30,7 @@ pub(crate) enum Event {
     /// A message reaches a region, whichever life answers there.
     AtRegion {
         region: usize,
-        from: usize,
+        from: From,
         body: ExchangeBody,
     },
     /// A region's answer reaches an isolate.
@@ -34,8 +43,8 @@ pub(crate) enum Event {
     IsolateCallExpired { isolate: usize, sequence: Sequence },
     /// A message reaches the coordinator, whichever life answers there.
     AtCoordinator { from: usize, body: ExchangeBody },
-    /// The coordinator's answer reaches a region.
-    FromCoordinator {
+    /// The answer of what is above it reaches a region, or a branch.
+    FromAbove {
         life: usize,
         sequence: Sequence,
         answer: Answer,

@@ -1,4 +1,4 @@
-//! Regions: messages of isolates that wait for the coordinator, and the row that outlives each life.
+//! Regions and their branches: messages from below that wait for what is above, and the row that outlives each life.
 
 mod settling;
 
@@ -8,7 +8,7 @@ use weir_shared::federation::escrow::Escrow;
 use weir_shared::federation::message::Message;
 use weir_shared::federation::stored::StoredEscrow;
 use weir_shared::limiting::settlement::SettleReply;
-use weir_shared::limits::COORDINATOR_CALL_MS_MAX;
+use weir_shared::limits::{BRANCH_CALL_MS_MAX, COORDINATOR_CALL_MS_MAX};
 use weir_shared::node::Effect;
 use weir_shared::node::escrow::{EscrowNode, Event as EscrowEvent};
 use weir_shared::ordered::OrderedMap;
@@ -20,15 +20,17 @@ use self::settling::Settlements;
 use super::World;
 use super::broken::Broken;
 use super::clock::Clock;
-use super::network::{Answer, Event};
+use super::network::{Answer, Event, From};
 use super::truth::Violation;
 
 /// Numbers that a life of a region may give to the escrows that it makes.
 const INCARNATIONS: u64 = 1_000;
 
-/// One region: what is durable, and which life may write it.
+/// One region, or one branch: what is durable, and which life may write it.
 #[derive(Debug, Clone)]
 pub(crate) struct Region {
+    /// What a branch asks; a region asks the coordinator.
+    pub(crate) above: Option<usize>,
     pub(crate) offset_ms: i64,
     /// The policy revision that its parts know.
     pub(crate) revision: usize,
@@ -60,15 +62,16 @@ pub(crate) struct RegionLife {
     /// What isolates said that they had, for the rule that lends it once more.
     lent_again: OrderedMap<Caller, Vec<u64>>,
     /// Arrivals of each isolate's messages, for the rule that answers each as a new one.
-    arrivals: OrderedMap<u64, u64>,
+    arrivals: OrderedMap<From, u64>,
 }
 
-/// Who is answered: the isolate, and the number under which it sent its message.
-type Caller = (usize, Sequence);
+/// Who is answered, and the number under which it sent its message.
+type Caller = (From, Sequence);
 
 impl Region {
-    pub(crate) fn new(offset_ms: i64) -> Self {
+    pub(crate) fn new(offset_ms: i64, above: Option<usize>) -> Self {
         Self {
+            above,
             offset_ms,
             revision: 0,
             current: None,
@@ -83,7 +86,11 @@ impl World {
     /// The life that a message reaches: the one that may write, or one that lives on beside it.
     fn region_reached(&mut self, region: usize) -> usize {
         let beside = |life: &RegionLife| life.region == region && life.alive && life.superseded;
-        let old: Vec<usize> = (0..self.lives.len())
+        let lives = match self.setup.faults.superseded {
+            true => self.lives.len(),
+            false => 0,
+        };
+        let old: Vec<usize> = (0..lives)
             .filter(|&life| beside(&self.lives[life]))
             .collect();
         if !old.is_empty() && self.random.chance(500) {
@@ -297,7 +304,8 @@ impl World {
         (!dies).then_some(EscrowEvent::Persisted)
     }
 
-    pub(crate) fn at_region(&mut self, region: usize, from: usize, body: ExchangeBody) {
+    pub(crate) fn at_region(&mut self, region: usize, from: From, body: ExchangeBody) {
+        *self.truth.calls_of.entry(region).or_default() += 1;
         let life = self.region_reached(region);
         let sequence = body.sequence;
         let mut body = self.as_new(life, from, body);
@@ -316,7 +324,7 @@ impl World {
                 };
                 self.region_runs(life, exchange);
             }
-            Err(refusal) => self.answer_isolate(from, sequence, Err(refusal)),
+            Err(refusal) => self.answer_below(from, sequence, Err(refusal)),
         }
     }
 
@@ -328,20 +336,27 @@ impl World {
             }
             reply.to.sequence = sequence;
         }
-        self.answer_isolate(from, sequence, answer);
+        self.answer_below(from, sequence, answer);
     }
 
-    fn answer_isolate(&mut self, isolate: usize, sequence: Sequence, answer: Answer) {
-        self.send(Event::AtIsolate {
-            isolate,
-            sequence,
-            answer,
+    fn answer_below(&mut self, from: From, sequence: Sequence, answer: Answer) {
+        self.send(match from {
+            From::Isolate(isolate) => Event::AtIsolate {
+                isolate,
+                sequence,
+                answer,
+            },
+            From::Branch(life) => Event::FromAbove {
+                life,
+                sequence,
+                answer,
+            },
         });
     }
 
     /// Sends the region's message.
     fn region_sends(&mut self, life: usize, mut body: ExchangeBody) {
-        self.truth.calls_coordinator += 1;
+        let above = self.regions[self.lives[life].region].above;
         if self.setup.without_ahead {
             body.ahead = 0;
         }
@@ -353,9 +368,20 @@ impl World {
             life,
             sequence: body.sequence,
         };
-        self.queue
-            .push(self.now_ms + COORDINATOR_CALL_MS_MAX, expired);
-        self.send(Event::AtCoordinator { from: life, body });
+        let (call_ms_max, message) = match above {
+            None => {
+                self.truth.calls_coordinator += 1;
+                let message = Event::AtCoordinator { from: life, body };
+                (COORDINATOR_CALL_MS_MAX, message)
+            }
+            Some(region) => {
+                self.truth.calls_region += 1;
+                let from = From::Branch(life);
+                (BRANCH_CALL_MS_MAX, Event::AtRegion { region, from, body })
+            }
+        };
+        self.queue.push(self.now_ms + call_ms_max, expired);
+        self.send(message);
     }
 
     pub(crate) fn region_timer(&mut self, region: usize) {
@@ -418,9 +444,9 @@ impl World {
     }
 
     /// Under the rule that answers repeated messages as new ones: the message under a fresh number.
-    fn as_new(&mut self, life: usize, from: usize, mut body: ExchangeBody) -> ExchangeBody {
+    fn as_new(&mut self, life: usize, from: From, mut body: ExchangeBody) -> ExchangeBody {
         if self.setup.broken == Some(Broken::ReplayAnsweredAsNew) {
-            let arrivals = self.lives[life].arrivals.entry(from as u64).or_insert(0);
+            let arrivals = self.lives[life].arrivals.entry(from).or_insert(0);
             *arrivals += 1;
             body.sequence = Sequence(body.sequence.0 * 1_000 + *arrivals);
             if let Some(seen) = body.seen.as_mut() {

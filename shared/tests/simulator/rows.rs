@@ -50,6 +50,10 @@ impl Truth {
             truth.held = held;
             truth.watermark = watermark;
             self.check_held(label);
+            self.check_held_of(region, label);
+            if let Some(above) = self.above[region] {
+                self.check_held_of(above, label);
+            }
         }
     }
 
@@ -139,8 +143,7 @@ impl Truth {
 
     /// Regions durably hold no more of a window than the coordinator has durably lent.
     fn check_held(&mut self, label: u64) {
-        let rows = self.regions.iter().filter(|((_, of), _)| *of == label);
-        let units = rows.map(|(_, row)| row.held + row.held_lost).sum();
+        let units = self.held_below(None, label);
         let watermark = self
             .windows
             .get(&label)
@@ -150,5 +153,25 @@ impl Truth {
             units,
             watermark,
         });
+    }
+
+    /// Branches durably hold no more of a window than the part that they ask has durably lent on.
+    fn check_held_of(&mut self, part: usize, label: u64) {
+        let units = self.held_below(Some(part), label);
+        let row = self.regions.get(&(part, label)).copied();
+        let row = row.unwrap_or_default();
+        let watermark = row.watermark + row.watermark_lost;
+        self.require(units <= watermark, || Violation::HeldUncovered {
+            label,
+            units,
+            watermark,
+        });
+    }
+
+    /// What those durably hold of a window that ask the same.
+    fn held_below(&self, above: Option<usize>, label: u64) -> u64 {
+        let rows = self.regions.iter().filter(|((_, of), _)| *of == label);
+        let rows = rows.filter(|((part, _), _)| self.above[*part] == above);
+        rows.map(|(_, row)| row.held + row.held_lost).sum()
     }
 }

@@ -1,6 +1,7 @@
 //! What a run is made of: the parts, the policy, the demand and the faults.
 
-use weir_shared::limits::{EARLY_MS_MAX, STANDING_WINDOWS};
+use weir_shared::federation::branch;
+use weir_shared::limits::{BRANCH_CHILDREN_MAX, EARLY_MS_MAX, STANDING_WINDOWS};
 use weir_shared::wire::exchange::{Cycle, LeaseBody, PeriodBody, RuleBody};
 use weir_shared::wire::policy::Cadence;
 
@@ -50,6 +51,8 @@ pub(crate) struct Setup {
     pub(crate) seed: u64,
     pub(crate) regions: usize,
     pub(crate) isolates_per_region: usize,
+    /// Branches of each region.
+    pub(crate) branches: u32,
     pub(crate) limit: u64,
     pub(crate) window_ms: u64,
     /// How windows follow each other.
@@ -156,6 +159,8 @@ pub(crate) struct Faults {
     pub(crate) cuts: bool,
     /// Some isolates tell what is not so.
     pub(crate) lies: bool,
+    /// Branches come and go: isolates ask now one of their region's objects and then another.
+    pub(crate) branches_change: bool,
 }
 
 impl Faults {
@@ -213,6 +218,7 @@ impl Setup {
             seed,
             regions,
             isolates_per_region,
+            branches: 0,
             limit: unit * random.between(1, requests_per_window),
             window_ms,
             cycle: None,
@@ -389,6 +395,48 @@ impl Setup {
         setup
     }
 
+    /// A pool of any kind in regions with branches, up to three objects deep, which come and go, with any faults and edits.
+    pub(crate) fn branched(seed: u64) -> Self {
+        let mut random = Random::new(seed ^ 0x6272_u64.rotate_left(32));
+        let mut setup = match random.below(6) {
+            0 => Self::drawn(seed),
+            1 | 2 => Self::shared(seed),
+            3 => Self::standing(seed),
+            4 => Self::windows(seed),
+            _ => Self::edited(seed),
+        };
+        // Branch 33 is below branch 1. Reservations are settled at the region's own object, which the books of this simulator
+        // do not follow down to a branch.
+        setup.branches = random.one_of(&[1, 2, 3, 33]);
+        setup.regions = if setup.branches > 3 { 1 } else { setup.regions };
+        setup.gives_back = 0;
+        setup.faults.branches_change = random.chance(800);
+        setup
+    }
+
+    /// What each part asks: a region the coordinator, a branch its region or another branch. Regions come first.
+    pub(crate) fn above(&self) -> Vec<Option<usize>> {
+        let mut above = vec![None; self.regions];
+        for region in 0..self.regions {
+            let parts = self.parts_of(region);
+            let branches = (1..=self.branches).map(|branch| {
+                let number = branch::above(branch) as usize;
+                Some(parts[number])
+            });
+            above.extend(branches);
+        }
+        above
+    }
+
+    /// A region and its branches, by their numbers.
+    pub(crate) fn parts_of(&self, region: usize) -> Vec<usize> {
+        let branches = self.branches as usize;
+        let first = self.regions + region * branches;
+        std::iter::once(region)
+            .chain(first..first + branches)
+            .collect()
+    }
+
     /// Slices of long windows, of a limit that operators edit, without a fault.
     pub(crate) fn sliced(seed: u64) -> Self {
         let mut setup = Self::standing(seed);
@@ -409,7 +457,12 @@ impl Setup {
         } else {
             0
         };
-        2 * EARLY_MS_MAX.min(self.window_ms.max(edited_ms) / 16)
+        let depth = match self.branches {
+            0 => 2,
+            1..=BRANCH_CHILDREN_MAX => 3,
+            _ => 4,
+        };
+        depth * EARLY_MS_MAX.min(self.window_ms.max(edited_ms) / 16)
     }
 
     /// The fewest parts that the rolling window can come to have.

@@ -29,7 +29,8 @@ pub(crate) enum Violation {
         units: u64,
         watermark: u64,
     },
-    /// Regions durably hold more than the coordinator's durable row covers.
+    /// What is below a part durably holds more than the durable rows of that part cover: of the coordinator, or of a region
+    /// or branch.
     HeldUncovered {
         label: u64,
         units: u64,
@@ -196,6 +197,11 @@ pub(crate) struct Truth {
     /// The most that was lent to one tenant of one isolate ahead of demand.
     pub(crate) ahead_max: u64,
     pub(crate) calls_region: u64,
+    /// Messages to each region's own object, and to each branch.
+    pub(crate) calls_of: OrderedMap<usize, u64>,
+    /// What each of them asks.
+    pub(crate) above: Vec<Option<usize>>,
+    pub(crate) moves: u64,
     /// Units that isolates had and did not use yet, added up over so many looks at one of them.
     pub(crate) idle_seen: u64,
     pub(crate) looks: u64,
@@ -213,11 +219,17 @@ pub(crate) struct Truth {
 }
 
 impl Truth {
-    pub(crate) fn new(parts: u64, ends_kept: bool, early_ms: u64) -> Self {
+    pub(crate) fn new(
+        parts: u64,
+        ends_kept: bool,
+        early_ms: u64,
+        above: Vec<Option<usize>>,
+    ) -> Self {
         Self {
             parts,
             ends_kept,
             early_ms,
+            above,
             ..Self::default()
         }
     }

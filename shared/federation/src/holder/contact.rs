@@ -59,6 +59,7 @@ impl Holder {
         };
         self.unconfirmed(now)
             || !self.surplus.is_empty()
+            || self.closes_slices()
             || (due && self.unassigned > self.idle_goal(now))
             || (self.pooled && self.refills(now) && self.all_low(now))
             || self.ahead_due(lease, now)

@@ -34,10 +34,16 @@ impl Windows {
 }
 
 impl Holder {
-    /// Nothing will be spent here any more: all that is held goes back with the next messages.
+    /// Nothing will be spent here any more: all that is held goes back with the next messages. Slices go back with messages
+    /// that are made from now on, as the answer to one under way states them once more.
     pub fn close(&mut self) {
         self.closing = true;
-        self.keep_of_slices(|_| 0);
+    }
+
+    /// Whether slices are to go back as nothing will be spent here.
+    pub(super) fn closes_slices(&self) -> bool {
+        let mut ahead = self.ahead.iter();
+        self.closing && ahead.any(|ahead| ahead.lent < ahead.units)
     }
 
     /// Gives back of each slice what is beyond the same part of a limit that has become `after` from `before`, but for
@@ -83,6 +89,9 @@ impl Holder {
 
     /// Takes out what goes back of windows to come.
     pub(super) fn take_surplus(&mut self) -> impl Iterator<Item = Return> + use<> {
+        if self.closing {
+            self.keep_of_slices(|_| 0);
+        }
         let surplus = std::mem::take(&mut self.surplus);
         surplus
             .into_iter()
