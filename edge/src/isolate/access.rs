@@ -92,7 +92,7 @@ impl Asking<'_> {
                 Step::Wait => sleep(5).await,
                 Step::Ask => {
                     let wanted = Some(self.wanted.clone());
-                    let landing = contact::start_for(handles, region, Vec::new(), wanted)?;
+                    let landing = contact::ask(handles, region, wanted)?;
                     let _late = within(CALL_MS_MAX, landing).await;
                     with(region, |view| (self.answered)(&mut view.tokens))?;
                     break;

@@ -15,14 +15,14 @@ use weir_shared::node::LendAnswer;
 use weir_shared::ordered::OrderedMap;
 use weir_shared::units::{EpochMs, Revision, Sequence};
 use weir_shared::wire::accounting::InFlight;
-use weir_shared::wire::exchange::{ExchangeBody, VERSION};
+use weir_shared::wire::exchange::VERSION;
 use weir_shared::wire::saved_policy::SavedPolicy;
 use worker::{Env, console_error};
 
 use super::kept::{scope_of, shard_of, terms_of};
 use super::loaded::Loaded;
 use super::memory::{now, with};
-use super::region::RegionView;
+use super::region::{Letter, RegionView};
 use super::request::RequestHandles;
 use super::shard::question_id;
 use super::spare::return_spare;
@@ -56,7 +56,7 @@ pub async fn policy(handles: &RequestHandles, region: &str) -> Result<Loaded, Fa
             _ => {}
         }
         if with(region, |view| claim_refresh(view, now))? {
-            let landing = start(handles, region, Vec::new())?;
+            let landing = ask(handles, region, None)?;
             let _late = within(deadline_ms, landing).await;
         } else {
             sleep(2).await;
@@ -67,7 +67,7 @@ pub async fn policy(handles: &RequestHandles, region: &str) -> Result<Loaded, Fa
 /// What applies where no policy was ever seen.
 fn fallback() -> Result<Loaded, Failure> {
     let shipped = shipped().map_err(|refused| Failure::Internal(refused.0))?;
-    let mut view = RegionView::new(Default::default());
+    let mut view = RegionView::new(Default::default(), "");
     view.adopt(&shipped, now());
     view.loaded.ok_or(Failure::Unavailable {
         what: "the shipped policy".to_owned(),
@@ -92,79 +92,62 @@ pub fn send(
     region: &str,
     pool: &str,
 ) -> Result<Option<oneshot::Receiver<()>>, Failure> {
-    let bodies = with(region, |view| view.leases.unsent())?;
-    if bodies.is_empty() {
+    let letter = with(region, RegionView::letter)?;
+    if letter.exchanges.is_empty() {
         return Ok(None);
     }
-    let awaited = bodies.iter().any(|body| body.budget == pool);
-    let landing = start(handles, region, bodies)?;
+    let awaited = letter.exchanges.iter().any(|body| body.budget == pool);
+    let landing = start(handles, region, letter, None);
     Ok(awaited.then_some(landing))
 }
 
-/// Starts a contact that runs to its end whatever becomes of the request. The receiver is for this request alone.
+/// Asks for what is in force, also in the interest of a token that the isolate does not know.
 ///
 /// # Errors
 /// When the isolate decides for too many regions.
-pub fn start(
+pub fn ask(
     handles: &RequestHandles,
     region: &str,
-    exchanges: Vec<ExchangeBody>,
-) -> Result<oneshot::Receiver<()>, Failure> {
-    start_for(handles, region, exchanges, None)
-}
-
-/// The same, in the interest of a token that the isolate does not know.
-///
-/// # Errors
-/// When the isolate decides for too many regions.
-pub fn start_for(
-    handles: &RequestHandles,
-    region: &str,
-    exchanges: Vec<ExchangeBody>,
     token_wanted: Option<String>,
 ) -> Result<oneshot::Receiver<()>, Failure> {
+    let letter = with(region, |view| view.empty_letter())?;
+    Ok(start(handles, region, letter, token_wanted))
+}
+
+/// Starts a contact that runs to its end whatever becomes of the request. The receiver is for this request alone.
+fn start(
+    handles: &RequestHandles,
+    region: &str,
+    letter: Letter,
+    token_wanted: Option<String>,
+) -> oneshot::Receiver<()> {
     let (landed, landing) = oneshot::channel();
     let env = handles.env.clone();
     let region = region.to_owned();
     handles.detach(async move {
-        run(&env, &region, exchanges, token_wanted).await;
+        run(&env, &region, letter, token_wanted).await;
         // The request may have stopped waiting.
         let _gone = landed.send(());
     });
-    Ok(landing)
+    landing
 }
 
 /// One contact, and what its answer changes.
-async fn run(env: &Env, region: &str, exchanges: Vec<ExchangeBody>, token_wanted: Option<String>) {
+async fn run(env: &Env, region: &str, letter: Letter, token_wanted: Option<String>) {
     let sent_at = now();
-    let sequences: Vec<_> = exchanges
+    let object = letter.object.clone();
+    let sequences: Vec<_> = letter
+        .exchanges
         .iter()
         .map(|body| (body.budget.clone(), body.sequence))
         .collect();
-    let composed = with(region, |view| ContactBody {
-        accounts: view.leases.accounts_of(&exchanges),
-        region: region.to_owned(),
-        revision: view
-            .loaded
-            .as_ref()
-            .map_or(Revision(0), |loaded| loaded.revision),
-        exchanges,
-        frame: {
-            view.outbox.pending().used(&usage::drain());
-            view.outbox.pending().observed(&telemetry::drain());
-            view.outbox.begin(sent_at)
-        },
-        access_revision: view.tokens.told(),
-        tokens_used: view.tokens.uses.take(TOKENS_USED_MAX, sent_at),
-        token_wanted,
-        overload: view.shares(sent_at),
-    });
-    let Ok(body) = composed else {
+    let composed = with(region, |view| compose(view, letter, token_wanted, sent_at));
+    let Ok(Some(body)) = composed else {
         return;
     };
     let frame = body.frame.as_ref().map(|frame| frame.sequence);
     let told = body.overload.is_some();
-    let answer = call(env, Address::region(region), &body, CALL_MS_MAX).await;
+    let answer = call(env, Address::region(&object), &body, CALL_MS_MAX).await;
     let answered_at = now();
     let applied = with(region, |view| {
         view.refreshing_until = EpochMs(0);
@@ -175,16 +158,24 @@ async fn run(env: &Env, region: &str, exchanges: Vec<ExchangeBody>, token_wanted
         }
         match answer {
             Ok(reply) => {
-                apply(view, reply, &sequences, answered_at);
-                view.heard(sent_at);
+                let branches = reply.branches;
+                apply(view, &object, reply, &sequences, answered_at);
+                if view.asks(&object) {
+                    view.heard(sent_at);
+                    if let Some(branches) = branches {
+                        view.hears_of_branches(branches, answered_at);
+                    }
+                }
             }
             Err(error) => {
-                console_error!("region {region}: {error}");
-                for (pool, sequence) in &sequences {
-                    view.leases.answered(pool, *sequence, None, answered_at);
-                }
-                if let Some(sequence) = frame {
-                    view.outbox.fail(sequence);
+                console_error!("{object}: {error}");
+                if let Some((leases, outbox)) = view.of(&object) {
+                    for (pool, sequence) in &sequences {
+                        leases.answered(pool, *sequence, None, answered_at);
+                    }
+                    if let Some(sequence) = frame {
+                        outbox.fail(sequence);
+                    }
                 }
                 view.tokens.uses.put_back(&body.tokens_used);
             }
@@ -195,23 +186,64 @@ async fn run(env: &Env, region: &str, exchanges: Vec<ExchangeBody>, token_wanted
     }
 }
 
+/// What is said to an object: messages and counters to any that was asked, all else to the one that is. `None` where the
+/// object is forgotten.
+fn compose(
+    view: &mut RegionView,
+    letter: Letter,
+    token_wanted: Option<String>,
+    at: EpochMs,
+) -> Option<ContactBody> {
+    let asked = view.asks(&letter.object);
+    let (tokens_used, overload) = match asked {
+        true => (view.tokens.uses.take(TOKENS_USED_MAX, at), view.shares(at)),
+        false => (Vec::new(), None),
+    };
+    let revision = view.loaded.as_ref();
+    let revision = revision.map_or(Revision(0), |loaded| loaded.revision);
+    let access_revision = view.tokens.told();
+    let speaker = asked.then(|| view.speaker());
+    let (leases, outbox) = view.of(&letter.object)?;
+    if asked {
+        outbox.pending().used(&usage::drain());
+        outbox.pending().observed(&telemetry::drain());
+    }
+    Some(ContactBody {
+        accounts: leases.accounts_of(&letter.exchanges),
+        region: letter.object,
+        revision,
+        exchanges: letter.exchanges,
+        frame: outbox.begin(at),
+        access_revision,
+        tokens_used,
+        token_wanted,
+        overload,
+        speaker,
+    })
+}
+
 fn apply(
     view: &mut RegionView,
+    object: &str,
     reply: ContactReply,
     sequences: &[(String, Sequence)],
     now: EpochMs,
 ) {
-    for ((pool, sequence), answer) in sequences.iter().zip(reply.exchanges) {
-        let answer = LendAnswer::from(answer);
-        if let Err(refusal) = &answer {
-            console_error!("exchange of {pool} refused: {refusal:?}");
+    if let Some((leases, outbox)) = view.of(object) {
+        for ((pool, sequence), answer) in sequences.iter().zip(reply.exchanges) {
+            let answer = LendAnswer::from(answer);
+            if let Err(refusal) = &answer {
+                console_error!("exchange of {pool} refused: {refusal:?}");
+            }
+            leases.answered(pool, *sequence, Some(answer), now);
         }
-        view.leases.answered(pool, *sequence, Some(answer), now);
-    }
-    if let Some(frame) = &reply.frame
-        && view.outbox.finish(frame) == Some(FrameOutcome::GivenUp)
-    {
-        console_error!("a frame was given up: an earlier life of the region may have counted it");
+        if let Some(frame) = &reply.frame
+            && outbox.finish(frame) == Some(FrameOutcome::GivenUp)
+        {
+            console_error!(
+                "a frame was given up: an earlier life of the region may have counted it"
+            );
+        }
     }
     if let Some(policy) = &reply.policy {
         // Read alone: a policy that is too new to be read must not cost the rest of the answer.
@@ -223,7 +255,9 @@ fn apply(
     if let Some(access) = &reply.access {
         view.tokens.adopt(access);
     }
-    view.contact_ms = reply.next_contact_ms;
+    if view.asks(object) {
+        view.contact_ms = reply.next_contact_ms;
+    }
 }
 
 /// Counts one decision, unless it only looked, and makes sure that the region is told.
@@ -307,16 +341,10 @@ async fn flush_task(env: &Env, region: &str) {
         let at = now();
         let due = with(region, |view| {
             view.note_lapsed(at);
-            let told =
-                view.outbox.is_empty() && !view.tokens.uses.due(at) && !view.overload.has_unsent();
-            (exchanges_due(view, region, at), told)
+            letters_due(view, region, at)
         });
-        match due {
-            Ok((exchanges, told)) if !exchanges.is_empty() || !told => {
-                run(env, region, exchanges, None).await;
-            }
-            _ => {}
-        }
+        let letters = due.unwrap_or_default().into_iter();
+        join_all(letters.map(|letter| run(env, region, letter, None))).await;
         let now = now();
         let over = now.since(started) >= TASK_MS_MAX;
         let done = with(region, |view| {
@@ -339,14 +367,20 @@ fn until_contact_ms(view: &RegionView, now: EpochMs) -> u64 {
     due_ms.clamp(early_ms, view.contact_ms)
 }
 
-/// The next message of each holder that has something to tell.
-fn exchanges_due(view: &mut RegionView, region: &str, now: EpochMs) -> Vec<ExchangeBody> {
+/// The next message of each holder that has something to tell, to the object that is asked and to those that were.
+fn letters_due(view: &mut RegionView, region: &str, now: EpochMs) -> Vec<Letter> {
     let Some(loaded) = view.loaded.clone() else {
         return Vec::new();
     };
     let terms = |pool: &str| loaded.policy.terms(pool, region, loaded.revision, now);
     view.leases.flush(terms, now);
-    view.leases.unsent()
+    let letter = view.letter();
+    let told = view.outbox.is_empty() && !view.tokens.uses.due(now) && !view.overload.has_unsent();
+    let mut letters = view.letters_left(terms, now);
+    if !letter.exchanges.is_empty() || !told {
+        letters.push(letter);
+    }
+    letters
 }
 
 /// Gives back units that were drawn from keys of shards and are not needed.

@@ -88,7 +88,7 @@ pub fn with<R>(region: &str, step: impl FnOnce(&mut RegionView) -> R) -> Result<
             if isolate.regions.len() >= REGIONS_MAX {
                 return Err(Failure::Internal(format!("no room for region {region}")));
             }
-            let view = RegionView::new(holder_id());
+            let view = RegionView::new(holder_id(), region);
             isolate.regions.insert(region.to_owned(), view);
         }
         match isolate.regions.get_mut(region) {

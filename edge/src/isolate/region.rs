@@ -6,7 +6,9 @@ use std::rc::Rc;
 use weir_shared::accounting::frame::Outbox;
 use weir_shared::algorithms::composite::StateKey;
 use weir_shared::algorithms::scale::ScaledReceipt;
+use weir_shared::contact::Speaker;
 use weir_shared::fairness::local::LocalBudget;
+use weir_shared::federation::branch;
 use weir_shared::gateway::fallback::Origins;
 use weir_shared::gateway::waiters::Waiters;
 use weir_shared::limiting::cache::Cache;
@@ -21,6 +23,7 @@ use weir_shared::node::leases::{Fate, Leases};
 use weir_shared::ordered::OrderedMap;
 use weir_shared::policy::Policy;
 use weir_shared::units::{EpochMs, HolderId, Incarnation};
+use weir_shared::wire::exchange::{ExchangeBody, Terms};
 use weir_shared::wire::policy::Scope;
 use weir_shared::wire::saved_policy::SavedPolicy;
 use weir_shared::wire::shares::SharesBody;
@@ -32,12 +35,34 @@ use super::loaded::Loaded;
 use super::resources::Resources;
 use super::tokens::Tokens;
 
-/// The isolate lives once: another one has another id.
-const INCARNATION: Incarnation = Incarnation(1);
+/// Messages for an object of the region, made of what is held of it.
+pub struct Letter {
+    /// The region's own, or a branch.
+    pub object: String,
+    /// One message a pool.
+    pub exchanges: Vec<ExchangeBody>,
+}
+
+/// What is left of an object that was asked before: units go back to where they are from, and their counters with them.
+struct Left {
+    object: String,
+    leases: Leases,
+    outbox: Outbox,
+}
+
+/// Objects that an isolate has left and still has to tell something. Of one more, what is left of the first is lost, as if
+/// the isolate had died.
+const LEFT_MAX: usize = 4;
 
 /// What an isolate knows of one region.
 pub struct RegionView {
     id: HolderId,
+    region: String,
+    /// The object of the region that is asked: its own, or a branch.
+    object: String,
+    /// How often an object was begun to be asked: each time is a life of its own there.
+    lives: u64,
+    left: Vec<Left>,
     /// The policy in force, once one is known.
     pub loaded: Option<Loaded>,
     /// When the region has to be heard of again before the next decision.
@@ -76,15 +101,19 @@ pub struct RegionView {
 impl RegionView {
     /// A view that knows nothing.
     #[must_use]
-    pub fn new(id: HolderId) -> Self {
+    pub fn new(id: HolderId, region: &str) -> Self {
         Self {
             id,
+            region: region.to_owned(),
+            object: region.to_owned(),
+            lives: 1,
+            left: Vec::new(),
             loaded: None,
             contact_due: EpochMs(0),
             contact_ms: CONTACT_MS_MIN,
             refreshing_until: EpochMs(0),
             flushing_until: EpochMs(0),
-            outbox: Outbox::new(id, INCARNATION),
+            outbox: Outbox::new(id, Incarnation(1)),
             tokens: Tokens::default(),
             plans: BudgetPlans::default(),
             leases: Leases::new(id),
@@ -102,6 +131,82 @@ impl RegionView {
     /// Whether the policy of this view may be applied without asking.
     pub fn is_fresh(&self, now: EpochMs) -> bool {
         self.loaded.is_some() && now < self.contact_due
+    }
+
+    /// Who is heard of in contacts.
+    pub fn speaker(&self) -> Speaker {
+        Speaker {
+            holder: self.id,
+            isolates: 1,
+        }
+    }
+
+    /// A contact that asks nothing of pools.
+    pub fn empty_letter(&self) -> Letter {
+        Letter {
+            object: self.object.clone(),
+            exchanges: Vec::new(),
+        }
+    }
+
+    /// What there is to send to the object that is asked.
+    pub fn letter(&mut self) -> Letter {
+        Letter {
+            object: self.object.clone(),
+            exchanges: self.leases.unsent(),
+        }
+    }
+
+    /// What there is to send to objects that were asked before. Those that have been told everything are forgotten.
+    pub fn letters_left(
+        &mut self,
+        terms: impl Fn(&str) -> Option<Terms>,
+        now: EpochMs,
+    ) -> Vec<Letter> {
+        self.left
+            .retain(|left| left.leases.has_unsent(now) || !left.outbox.is_empty());
+        let left = self.left.iter_mut().map(|left| {
+            left.leases.flush(&terms, now);
+            Letter {
+                object: left.object.clone(),
+                exchanges: left.leases.unsent(),
+            }
+        });
+        left.collect()
+    }
+
+    /// Whether that is the object that is asked.
+    pub fn asks(&self, object: &str) -> bool {
+        self.object == object
+    }
+
+    /// What is held of an object, and what it is told; nothing of one that is forgotten.
+    pub fn of(&mut self, object: &str) -> Option<(&mut Leases, &mut Outbox)> {
+        if self.object == object {
+            return Some((&mut self.leases, &mut self.outbox));
+        }
+        let left = self.left.iter_mut().find(|left| left.object == object)?;
+        Some((&mut left.leases, &mut left.outbox))
+    }
+
+    /// The region has so many branches: the isolate asks its own from now on.
+    pub fn hears_of_branches(&mut self, branches: u32, now: EpochMs) {
+        let object = branch::name_of(&self.region, branch::branch_of(self.id, branches));
+        // What is still on its way to an object keeps its numbers: it is asked again once that has come to its end.
+        let leaving = self.left.iter().any(|left| left.object == object);
+        if self.object == object || leaving {
+            return;
+        }
+        if self.left.len() >= LEFT_MAX {
+            self.left.remove(0);
+        }
+        self.lives += 1;
+        let outbox = Outbox::new(self.id, Incarnation(self.lives));
+        self.left.push(Left {
+            object: std::mem::replace(&mut self.object, object),
+            leases: self.leases.moves(now),
+            outbox: std::mem::replace(&mut self.outbox, outbox),
+        });
     }
 
     /// Whether somebody has to be told or asked something, and nobody is about to.
@@ -139,6 +244,7 @@ impl RegionView {
     #[must_use]
     pub fn has_unsent(&self, now: EpochMs) -> bool {
         !self.outbox.is_empty()
+            || !self.left.is_empty()
             || self.tokens.uses.due(now)
             || self.overload.has_unsent()
             || self.leases.has_unsent(now)
@@ -150,6 +256,11 @@ impl RegionView {
     pub fn note_lapsed(&mut self, now: EpochMs) {
         for (pool, label, units) in self.leases.take_lapsed(now) {
             self.outbox.pending().lapsed(&pool, label, units);
+        }
+        for left in &mut self.left {
+            for (pool, label, units) in left.leases.take_lapsed(now) {
+                left.outbox.pending().lapsed(&pool, label, units);
+            }
         }
     }
 
@@ -175,8 +286,10 @@ impl RegionView {
                     self.key_caches.clear();
                     self.spare_slots.clear();
                 }
-                self.leases
-                    .adopt(|pool| Fate::of(pool, before, &policy), at);
+                let left = self.left.iter_mut().map(|left| &mut left.leases);
+                for leases in std::iter::once(&mut self.leases).chain(left) {
+                    leases.adopt(|pool| Fate::of(pool, before, &policy), at);
+                }
                 // One that comes back in its window goes on with what was used of it.
                 self.budgets.retain(|name, budget| {
                     policy.root(name) == Some(Scope::Isolate) || !budget.is_idle(at)

@@ -4,6 +4,7 @@
 use futures_util::future::LocalBoxFuture;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use weir_shared::federation::branch;
 use weir_shared::json;
 use weir_shared::trace::parent;
 use weir_shared::trace::span::Said;
@@ -28,7 +29,7 @@ const HINTS: [&str; 9] = [
 pub enum Class {
     /// One for each budget, for each shard of keys of the deployment, and one for its overloaded resources.
     Coordinator,
-    /// One for each region, and for each shard of its keys.
+    /// One for each region, for each of its branches, and for each shard of its keys.
     Region,
     /// One.
     Registry,
@@ -86,13 +87,13 @@ impl<'a> Address<'a> {
         }
     }
 
-    /// The escrow of a region.
+    /// A region's own object, or a branch of it, by its name.
     #[must_use]
-    pub fn region(region: &'a str) -> Self {
+    pub fn region(name: &'a str) -> Self {
         Self {
             class: Class::Region,
-            name: region,
-            place: region,
+            name,
+            place: branch::of_name(name).0,
         }
     }
 

@@ -1,8 +1,11 @@
 //! The region's object: lends the region's part of each pool to isolates, settles reservations, hands on counters, and
-//! holds the last policy and tokens that it has seen. The keys of limits are kept by further objects of the same class, its
-//! shards, and so are answers that are remembered.
+//! holds the last policy and tokens that it has seen. Further objects of the same class are its branches, which do the same
+//! for a part of its isolates and speak to it as an isolate does; the shards that keep the keys of limits; and the one that
+//! remembers answers.
 
+mod above;
 mod answers;
+mod branches;
 mod counters;
 mod escrow_rows;
 mod holdings;
@@ -22,6 +25,7 @@ use weir_shared::accounting::frame::{Inbox, Outbox};
 use weir_shared::accounting::lost::Accountable;
 use weir_shared::clock::MonotonicClock;
 use weir_shared::contact::ContactBody;
+use weir_shared::federation::branch::{self, Heard};
 use weir_shared::limiting::roll::Roll;
 use weir_shared::limiting::room::Bounds;
 use weir_shared::limiting::settlement::{SettleBody, SettleReply};
@@ -32,6 +36,7 @@ use weir_shared::node::rules::RulesNode;
 use weir_shared::node::settlement::SettlementNode;
 use weir_shared::ordered::OrderedMap;
 use weir_shared::units::{EpochMs, HolderId, Incarnation};
+use weir_shared::wire::exchange::ExchangeBody;
 use weir_shared::wire::windows::ClosedBody;
 use worker::{Date, DurableObject, Env, Request, Response, State, durable_object};
 
@@ -42,6 +47,7 @@ use super::server::{Arrived, Refused};
 use super::storage::{Database, integer, number};
 use super::trace;
 use answers::Answers;
+use branches::Branching;
 use nodes::Caller;
 use settle::PoolRow;
 
@@ -75,6 +81,9 @@ struct Core {
 /// The region's memory.
 struct Machine {
     name: String,
+    /// The region that it belongs to, and its number there: 0 for the region's own object, else that of a branch.
+    region: String,
+    number: u32,
     clock: MonotonicClock,
     /// The last policy and tokens that it has seen.
     rules: RulesNode<Caller>,
@@ -93,6 +102,13 @@ struct Machine {
     purged_at: EpochMs,
     /// When an isolate was last heard of.
     heard_at: Option<EpochMs>,
+    /// Who was heard of lately.
+    heard: Heard,
+    branches: Branching,
+    /// Messages of a branch that are about to be sent.
+    letters: Vec<ExchangeBody>,
+    /// A token that somebody below a branch has seen and that is not known here.
+    token_wanted: Option<String>,
     settlements: SettlementNode<Caller, PoolRow>,
     /// Who waits for the end of a settlement.
     settling: OrderedMap<Caller, oneshot::Sender<Option<SettleReply>>>,
@@ -116,6 +132,7 @@ impl DurableObject for Region {
             &[
                 SCHEMA,
                 rules::SCHEMA,
+                branches::SCHEMA,
                 settled::SCHEMA,
                 keys::SCHEMA,
                 answers::SCHEMA,
@@ -209,8 +226,12 @@ impl Core {
         let settled = settled::load(&self.database, name)?;
         let rules = rules::load(&self.database, name)?;
         let id = HolderId::of_name(name);
+        let (region, number) = branch::of_name(name);
+        let branches = Branching::wake(&self.database, &self.env, number, now)?;
         *self.machine.try_borrow_mut()? = Some(Machine {
             name: name.to_owned(),
+            region: region.to_owned(),
+            number,
             clock: MonotonicClock::default(),
             rules,
             needing: OrderedMap::new(),
@@ -222,6 +243,10 @@ impl Core {
             escrow_life: incarnation,
             purged_at: now,
             heard_at: None,
+            heard: Heard::default(),
+            branches,
+            letters: Vec::new(),
+            token_wanted: None,
             settlements: SettlementNode::new(name, settled),
             settling: OrderedMap::new(),
             debts: 0,

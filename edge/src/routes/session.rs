@@ -130,7 +130,7 @@ pub async fn revoke_all(
 /// This isolate learns of it from the region before the request is answered.
 async fn refresh_tokens(request: &Request, handles: &RequestHandles) -> Result<(), Failure> {
     let (region, _) = place(request, handles).await?;
-    let landing = contact::start(handles, &region, Vec::new())?;
+    let landing = contact::ask(handles, &region, None)?;
     let _late = within(REFRESH_MS_MAX, landing).await;
     Ok(())
 }

@@ -74,19 +74,15 @@ impl Core {
         for round in 0..ROUNDS_MAX {
             sleep(CONTACT_MS_MIN).await;
             self.with(Machine::note_lapsed)?;
-            if round % FRAME_ROUNDS == FRAME_ROUNDS - 1 {
-                self.flush().await?;
-                self.flush_settled().await?;
-            }
-            if round % SHARE_ROUNDS == SHARE_ROUNDS - 1 {
-                telling = self.flush_shares().await?;
-            }
-            if round % WINDOW_ROUNDS == WINDOW_ROUNDS - 1 {
-                self.flush_windows().await?;
+            if self.with(|machine, _| machine.is_branch())? {
+                telling = self.tell_above().await?;
+            } else {
+                self.branch_out()?;
+                telling = self.tell(round).await?.unwrap_or(telling);
             }
             self.return_unneeded()?;
             let done = self.with(|machine, now| {
-                let name = machine.name.as_str();
+                let name = machine.region.as_str();
                 let served = |pool: &String| {
                     let loaded = machine.rules.policy();
                     loaded.is_some_and(|loaded| {
@@ -113,6 +109,23 @@ impl Core {
             }
         }
         self.with(|machine, now| machine.flushing_until = now)
+    }
+
+    /// Tells the ledgers and the hub at home what it is time for in this round; of the hub, whether there was anything to
+    /// tell.
+    async fn tell(self: &Rc<Self>, round: u32) -> Result<Option<bool>, Refused> {
+        let mut telling = None;
+        if round % FRAME_ROUNDS == FRAME_ROUNDS - 1 {
+            self.flush().await?;
+            self.flush_settled().await?;
+        }
+        if round % SHARE_ROUNDS == SHARE_ROUNDS - 1 {
+            telling = Some(self.flush_shares().await?);
+        }
+        if round % WINDOW_ROUNDS == WINDOW_ROUNDS - 1 {
+            self.flush_windows().await?;
+        }
+        Ok(telling)
     }
 
     /// Writes exactly what is lent of budgets, as the object may fall asleep: the records of their windows shall be exact
@@ -191,7 +204,7 @@ impl Core {
                 return Vec::new();
             };
             let revision = loaded.saved.revision;
-            let region = machine.name.as_str();
+            let region = machine.region.as_str();
             let nodes = machine.escrows.iter_mut();
             let wanting = nodes.filter_map(|(name, node)| node.wants_contact(now).then_some(name));
             let known = wanting.filter_map(|name| {
@@ -208,15 +221,21 @@ impl Core {
 }
 
 impl Machine {
-    /// Passes an isolate's frame on: what it tells of windows of the whole deployment goes to the ledger at home, which
-    /// so knows all of each; everything else to the region's own.
+    /// Passes a frame on: what it tells of windows of the whole deployment goes to the ledger at home, which so knows all of
+    /// each; everything else to the region's own. A branch passes it on as it is.
     fn forward(&mut self, frame: &FrameBody) {
+        if self.is_branch() {
+            return self.outbox.forward(frame);
+        }
         let mut frame = frame.clone();
         self.tell_windows(std::mem::take(&mut frame.windows));
         self.outbox.forward(&frame);
     }
 
     fn tell_windows(&mut self, parts: WindowParts) {
+        if self.is_branch() {
+            return self.outbox.pending().merge_windows(&parts);
+        }
         let policy = self.rules.policy().map(|loaded| Rc::clone(&loaded.policy));
         for (budget, mut labels) in parts {
             let own = policy
@@ -224,7 +243,7 @@ impl Machine {
                 .is_some_and(|policy| policy.region_owns(&budget));
             if own {
                 for part in labels.values_mut() {
-                    part.region = Some(self.name.clone());
+                    part.region = Some(self.region.clone());
                 }
             }
             let outbox = if own {

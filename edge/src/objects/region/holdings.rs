@@ -33,6 +33,18 @@ impl Core {
             };
             holdings.budgets.extend(held);
         }
+        // Isolates of branches are no holders here.
+        self.with(|machine, now| {
+            if machine
+                .branches
+                .number()
+                .is_some_and(|branches| branches > 0)
+            {
+                let isolates = machine.heard.isolates(now);
+                let budgets = holdings.budgets.iter_mut();
+                budgets.for_each(|held| held.isolates = isolates);
+            }
+        })?;
         Ok(holdings)
     }
 

@@ -1,4 +1,4 @@
-//! What isolates ask of the region: units of pools, and everything that travels with that.
+//! What isolates and branches ask of the object above them: units of pools, and everything that travels with that.
 
 use std::rc::Rc;
 
@@ -17,7 +17,7 @@ use crate::objects::deadline::within;
 use crate::objects::server::Refused;
 
 impl Core {
-    /// An isolate's contact.
+    /// A contact of an isolate, or of a branch below.
     pub(super) async fn contact(
         self: &Rc<Self>,
         call: ContactBody,
@@ -26,6 +26,9 @@ impl Core {
         // First, so that a question to the registry takes them along.
         self.with(|machine, now| {
             machine.heard_at = Some(now);
+            if let Some(speaker) = call.speaker {
+                machine.heard.note(speaker.holder, speaker.isolates, now);
+            }
             machine.rules.note_uses(&call.tokens_used);
         })?;
         let wanted = call.token_wanted.as_deref();
@@ -65,6 +68,7 @@ impl Core {
         })?;
         let access = self.with(|machine, _| machine.rules.access_beyond(call.access_revision))?;
         let access = access.map(|access| json::to_value(access.as_ref()));
+        let branches = self.with(|machine, _| machine.branches.number())?;
         let older = call.revision < loaded.saved.revision;
         let policy = older.then(|| json::to_value(loaded.saved.as_ref()));
         Ok(ContactReply {
@@ -74,11 +78,11 @@ impl Core {
             next_contact_ms,
             access: access.transpose()?,
             overload,
+            branches: call.speaker.and(branches),
         })
     }
 
-    /// One message: from what the region holds, once it has asked the coordinator where it is short of what waits behind
-    /// it.
+    /// One message: from what is held here, once what is above was asked where that is short of what waits behind it.
     pub(super) async fn lend(
         self: &Rc<Self>,
         body: ExchangeBody,
@@ -92,7 +96,8 @@ impl Core {
         let Some(terms) = self.terms_of(&message.budget, loaded)? else {
             return Ok(ExchangeAnswer::Refused(Refusal::UnknownBudget));
         };
-        let answer = if loaded.policy.region_owns(&message.budget) {
+        let is_branch = self.with(|machine, _| machine.is_branch())?;
+        let answer = if !is_branch && loaded.policy.region_owns(&message.budget) {
             let handover =
                 self.with(|machine, _| loaded.handover(&message.budget, &machine.name))?;
             self.lend_own(message, terms, handover)?

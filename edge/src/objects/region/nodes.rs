@@ -117,8 +117,11 @@ impl Core {
         Ok(())
     }
 
-    /// Sends a message to the coordinator; the node hears what comes of it.
+    /// Sends a message to what is above, the coordinator but for a branch; the node hears what comes of it.
     fn send_above(self: &Rc<Self>, body: ExchangeBody) {
+        if matches!(self.with(|machine, _| machine.is_branch()), Ok(true)) {
+            return self.send_to_object_above(body);
+        }
         let core = Rc::clone(self);
         self.state.wait_until(trace::carried(Box::pin(async move {
             let pool = body.budget.as_str();

@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use futures_channel::oneshot;
 use weir_shared::access::stored::StoredAccess;
+use weir_shared::federation::branch;
 use weir_shared::limits::OPERATOR_CALL_MS_MAX;
 use weir_shared::node::rules::{Effect, Event, PolicyInForce, Row, RulesNode};
 use weir_shared::policy::handover::Handovers;
@@ -17,8 +18,8 @@ use weir_shared::wire::saved_policy::SavedPolicy;
 use weir_shared::wire::stored::{Damaged, read_row};
 use worker::console_error;
 
-use super::Core;
 use super::nodes::Caller;
+use super::{Core, Machine};
 use crate::objects::binding::{Address, call};
 use crate::objects::calls::{PushRules, Pushed, ReadPolicy, Rules};
 use crate::objects::deadline::within;
@@ -37,7 +38,7 @@ pub(super) const SCHEMA: &[&str] = &[
 pub(super) fn load(database: &Database, region: &str) -> Result<RulesNode<Caller>, Refused> {
     let policy = load_policy(database)?;
     Ok(RulesNode::new(
-        region.to_owned(),
+        branch::of_name(region).0.to_owned(),
         policy,
         load_access(database)?,
     ))
@@ -87,10 +88,10 @@ fn load_access(database: &Database) -> Result<Option<SavedAccess>, Refused> {
 
 /// What came of an event.
 #[derive(Default)]
-struct Carried {
+pub(super) struct Carried {
     /// For how long the caller waits at most, and what ends the wait.
     wait: Option<(u64, oneshot::Receiver<()>)>,
-    failed: Option<Refused>,
+    pub(super) failed: Option<Refused>,
 }
 
 impl Core {
@@ -101,7 +102,7 @@ impl Core {
         policy: &PolicyInForce,
     ) -> Result<Option<Terms>, Refused> {
         let revision = policy.saved.revision;
-        self.with(|machine, now| policy.policy.terms(pool, &machine.name, revision, now))
+        self.with(|machine, now| policy.policy.terms(pool, &machine.region, revision, now))
     }
 
     /// The policy to apply: the last one seen, else the registry's, else the one that was shipped.
@@ -113,6 +114,7 @@ impl Core {
         self.wake(region)?;
         let caller = self.with(|machine, _| machine.next_caller())?;
         let token = wanted.map(str::to_owned);
+        self.with(|machine, _| machine.token_wanted.clone_from(&token))?;
         let carried = self.carry_out_rules(Event::Needed { caller, token })?;
         if let Some((ms, answered)) = carried.wait {
             let _late = within(ms, answered).await;
@@ -128,8 +130,7 @@ impl Core {
     pub(super) fn pushed(self: &Rc<Self>, call: PushRules) -> Result<Pushed, Refused> {
         self.wake(&call.region)?;
         let caller = self.with(|machine, _| machine.next_caller())?;
-        let rules = Box::new(call.rules);
-        let carried = self.carry_out_rules(Event::Pushed { caller, rules })?;
+        let carried = self.take_rules(call.rules, |rules| Event::Pushed { caller, rules })?;
         carried.failed.map_or(Ok(()), Err)?;
         let holdings = (!call.look.is_empty()).then(|| self.holdings(&call.look));
         let holdings = holdings.transpose()?;
@@ -138,6 +139,28 @@ impl Core {
             access: machine.rules.access_revision(),
             holdings,
         })
+    }
+
+    /// Lets the node take what it is told, and tells the branches below of what is new.
+    pub(super) fn take_rules(
+        self: &Rc<Self>,
+        rules: Rules,
+        event: impl FnOnce(Box<Rules>) -> Event<Caller>,
+    ) -> Result<Carried, Refused> {
+        let revisions = |machine: &mut Machine, _| {
+            let rules = &machine.rules;
+            (rules.policy_revision(), rules.access_revision())
+        };
+        let before = self.with(revisions)?;
+        let below = self.with(|machine, _| !machine.below().is_empty())?;
+        let handed_on = below.then(|| rules.clone());
+        let carried = self.carry_out_rules(event(Box::new(rules)))?;
+        if let Some(rules) = handed_on
+            && self.with(revisions)? != before
+        {
+            self.push_below(rules);
+        }
+        Ok(carried)
     }
 
     /// Lets the node take an event, and does what it says until nothing is left to do.
@@ -182,12 +205,15 @@ impl Core {
         Ok(carried)
     }
 
-    /// Asks the registry in the background.
+    /// Asks the registry, or what is above a branch, in the background.
     fn ask_registry(self: &Rc<Self>, home: String, question: ReadPolicy) {
         let core = Rc::clone(self);
         self.state.wait_until(async move {
-            let answer = core.read_registry(&home, &question).await;
-            let carried = core.carry_out_rules(Event::Answered(answer.map(Box::new)));
+            let answer = core.read_above(&home, &question).await;
+            let carried = match answer {
+                Some(rules) => core.take_rules(rules, |rules| Event::Answered(Some(rules))),
+                None => core.carry_out_rules(Event::Answered(None)),
+            };
             let failed = carried.map_or_else(Some, |carried| carried.failed);
             if let Some(refused) = failed {
                 console_error!("what the registry told: {}", refused.0);
@@ -195,7 +221,10 @@ impl Core {
         });
     }
 
-    async fn read_registry(&self, home: &str, question: &ReadPolicy) -> Option<Rules> {
+    async fn read_above(self: &Rc<Self>, home: &str, question: &ReadPolicy) -> Option<Rules> {
+        if self.with(|machine, _| machine.is_branch()).ok()? {
+            return self.rules_above(question).await;
+        }
         let address = Address::registry(home);
         let answer = call(&self.env, address, question, OPERATOR_CALL_MS_MAX).await;
         answer
