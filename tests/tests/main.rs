@@ -5,6 +5,7 @@ mod agent;
 mod authorize;
 mod bad_input;
 mod book;
+mod branches;
 mod check;
 mod cli;
 mod clients;
