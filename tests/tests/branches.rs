@@ -1,12 +1,14 @@
 //! Branches of a busy region: objects between its own and its isolates. Here one isolate is enough for each, so a region of
 //! four branches out ten seconds after its first request; what is promised without branches holds with them, and meanwhile.
 
+mod many;
+
 use std::time::Duration;
 
 use futures_util::future::join_all;
 use serde_json::json;
-use weir_shared::wire::role::Role;
 use weir_shared::wire::operator::FairnessReply;
+use weir_shared::wire::role::Role;
 use weir_tests::checker::{admitted_by_window, full_windows, left_unused, violations};
 use weir_tests::client::Client;
 use weir_tests::clock::now;
@@ -24,7 +26,7 @@ const WINDOW: Duration = Duration::from_secs(2);
 const PLACES: [&str; 5] = ["weur", "weur", "weur", "weur", "apac"];
 
 /// Until a region has heard of its isolates for long enough, and they of its branches.
-const BRANCHING: Duration = Duration::from_secs(13);
+pub(crate) const BRANCHING: Duration = Duration::from_secs(13);
 
 /// Four full windows and two cut ones.
 const BRANCHED: Duration = Duration::from_secs(12);
@@ -55,11 +57,11 @@ fn branches(workerd: &mut Workerd) -> (Vec<i64>, usize) {
 
 /// One region has branches, and at least two of them have lent beside both regions' own objects.
 #[track_caller]
-fn assert_branched(workerd: &mut Workerd) {
+pub(crate) fn assert_branched(workerd: &mut Workerd) {
     let (decided, lent) = branches(workerd);
     println!("branches {decided:?}, {lent} objects have lent");
     assert_eq!(decided.len(), 1, "{decided:?}");
-    assert!((2..=4).contains(&decided[0]), "{decided:?}");
+    assert!(decided[0] >= 2, "{decided:?}");
     assert!(lent >= 4, "{lent} objects have lent");
 }
 

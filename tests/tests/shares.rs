@@ -3,6 +3,7 @@
 
 mod borrowing;
 mod bounds;
+mod branches;
 mod edits;
 mod fairness;
 mod kills;
