@@ -174,6 +174,20 @@ mod tests {
     }
 
     #[test]
+    fn what_a_branch_tells_that_it_lost_is_not_lost_once_more() {
+        let mut all = Accountable::default();
+        all.holds(NAME, ENDS_AT, HolderId(1), 40);
+        all.told(HolderId(1), &part(25, 0));
+        let below = WindowPart {
+            unaccounted: Count(10),
+            ..WindowPart::default()
+        };
+        let below = WindowParts::from([(NAME.0.to_owned(), OrderedMap::from([(NAME.1, below)]))]);
+        all.told(HolderId(1), &below);
+        assert_eq!(lost(&mut all, ENDS_AT.plus(LOST_MS)), Some(5));
+    }
+
+    #[test]
     fn as_many_windows_are_accounted_for_as_there_is_room_for_and_then_the_first_makes_room() {
         let mut all = Accountable::default();
         let windows = FRAME_WINDOWS_MAX as u64;

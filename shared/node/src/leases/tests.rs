@@ -339,3 +339,35 @@ fn what_lapses_of_a_budgets_window_is_told_once_and_nothing_of_the_pools_of_keys
     assert_eq!(leases.take_lapsed(over), lapsed);
     assert_eq!(leases.take_lapsed(over), []);
 }
+
+#[test]
+fn who_waits_goes_along_to_another_parent_and_what_is_held_goes_back_to_the_one_before() {
+    let mut leases = leases();
+    let first = leases.wait("tokens", asked(4), NOW);
+    lend(&mut leases);
+    let polled = leases.poll("tokens", first, NOW);
+    assert!(matches!(polled, Polled::Answered(Verdict::Decided(_))));
+    let second = leases.wait("tokens", asked(8), NOW);
+    assert!(matches!(
+        leases.poll("tokens", second, NOW),
+        Polled::Waits(_)
+    ));
+
+    let mut left = leases.moves(NOW);
+    let (before, anew) = (left.unsent(), leases.unsent());
+    assert_eq!((before.len(), anew.len()), (1, 1));
+    assert!(anew[0].incarnation > before[0].incarnation && anew[0].seen.is_none());
+    assert_eq!(anew[0].wants[0].waiting, 8, "it waits there");
+
+    // The answer to what was under way comes after all: 6 that were left and 10 more go back, and nobody spends them.
+    answer(&mut left, &before[0]);
+    left.flush(|_| Some(terms()), NOW);
+    let back = left.unsent();
+    let returned: u64 = back[0].returns.iter().map(|back| back.units).sum();
+    assert_eq!(returned, 16);
+    answer(&mut left, &back[0]);
+
+    answer(&mut leases, &anew[0]);
+    let polled = leases.poll("tokens", second, NOW);
+    assert!(matches!(polled, Polled::Answered(Verdict::Decided(_))));
+}
