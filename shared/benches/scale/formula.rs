@@ -1,8 +1,8 @@
 //! Calls a second of one object of each class, by formula.
 
 use weir_shared::limits::{
-    CONTACT_MS_MIN, CONTACT_MS_PER_HOLDER, EXCHANGES_PER_CONTACT_MAX, KEY_SHARDS, POLICY_POLL_MS,
-    REGIONS_MAX,
+    BRANCH_AT_ISOLATES, BRANCH_CHILDREN_MAX, BRANCH_ISOLATES, CONTACT_MS_MIN,
+    CONTACT_MS_PER_HOLDER, EXCHANGES_PER_CONTACT_MAX, KEY_SHARDS, POLICY_POLL_MS, REGIONS_MAX,
 };
 
 /// What one object is meant to stay under; with a row a call it takes 200 to 500.
@@ -47,8 +47,8 @@ pub fn print() {
     println!("| --- | --- | --- |");
     println!(
         "| `Region` (leases) | contacts `H / max({} s, {} ms H)`, each with up to {EXCHANGES_PER_CONTACT_MAX} budgets; and \
-         `1.2 H (1 + ln(L / H))` shortages a window and budget that is used up | no: one object a region; contacts never \
-         pass {CALLS_PER_SEC_MAX} by themselves, shortages may |",
+         `1.2 H (1 + ln(L / H))` shortages a window and budget that is used up | from {BRANCH_AT_ISOLATES} isolates on: a \
+         branch for each {BRANCH_ISOLATES}, at most {BRANCH_CHILDREN_MAX} below one object |",
         CONTACT_MS_MIN as f64 / 1_000.0,
         CONTACT_MS_PER_HOLDER,
     );

@@ -34,7 +34,7 @@ fn main() {
     }
     formula::print();
     println!(
-        "\n### What the simulator counts\n\nOne budget, steady demand of 1.1 of its limit, windows of 10 s. Calls a second \
+        "\n### What the simulator counts\n\nOne budget, steady demand of 1.1 of its limit, windows of 10 s, no branches. Calls a second \
          of one object; those of the region are the exchanges that the simulator counts, and the contacts by formula, as if \
          none of these carried an exchange.\n"
     );
