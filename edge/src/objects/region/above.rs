@@ -21,7 +21,7 @@ use weir_shared::wire::registry::{PushRules, ReadPolicy, Rules};
 use weir_shared::wire::shares::SharesBody;
 use worker::console_error;
 
-use super::{Core, Machine};
+use super::Core;
 use crate::objects::binding::{Address, call};
 use crate::objects::deadline::sleep;
 use crate::objects::server::Refused;
@@ -157,9 +157,10 @@ impl Core {
         });
         let reply = self.ask_above(said, known.ok()?).await?;
         let rules = rules_of(&reply);
-        if rules != Rules::default() {
+        if rules.policy.is_some() || rules.access.is_some() {
             let caller = self.with(|machine, _| machine.next_caller()).ok()?;
-            let taken = self.take_rules(rules, |rules| RulesEvent::Pushed { caller, rules });
+            let rules = Box::new(rules);
+            let taken = self.take_rules(RulesEvent::Pushed { caller, rules });
             let failed = taken.map_or_else(Some, |carried| carried.failed);
             if let Some(refused) = failed {
                 console_error!("what is in force above: {}", refused.0);
@@ -207,29 +208,31 @@ impl Core {
         Some(reply)
     }
 
-    /// Hands on to the branches below what has changed, so that it is in force there as soon as here. What is lost on the way
-    /// comes with a later contact.
-    pub(super) fn push_below(self: &Rc<Self>, rules: Rules) {
-        let Ok(below) = self.with(|machine: &mut Machine, _| machine.below()) else {
-            return;
-        };
-        let core = Rc::clone(self);
-        self.state.wait_until(async move {
-            let pushes = below.into_iter().map(|region| PushRules {
-                region,
-                rules: rules.clone(),
-                look: Vec::new(),
-            });
-            let calls = pushes.map(|push| {
-                let core = Rc::clone(&core);
-                async move {
-                    let below = Address::region(&push.region);
-                    if let Err(error) = call(&core.env, below, &push, CALL_MS_MAX).await {
-                        console_error!("{}: {error}", push.region);
-                    }
+    /// Tells the branches below that something has changed: each asks for it at once, so that it is in force there as soon as
+    /// here. What is lost on the way comes with a later contact.
+    pub(super) fn poke_below(self: &Rc<Self>) {
+        let below = self.with(|machine, _| machine.below());
+        for region in below.unwrap_or_default() {
+            let core = Rc::clone(self);
+            self.state.wait_until(async move {
+                let poke = PushRules {
+                    region,
+                    rules: Rules::default(),
+                    look: Vec::new(),
+                };
+                let below = Address::region(&poke.region);
+                if let Err(error) = call(&core.env, below, &poke, CALL_MS_MAX).await {
+                    console_error!("{}: {error}", poke.region);
                 }
             });
-            join_all(calls).await;
+        }
+    }
+
+    /// A branch asks what has changed above.
+    pub(super) fn poked(self: &Rc<Self>) {
+        let core = Rc::clone(self);
+        self.state.wait_until(async move {
+            let _told = core.contact_above(Said::default()).await;
         });
     }
 }

@@ -126,11 +126,16 @@ impl Core {
         }
     }
 
-    /// A push from the registry.
+    /// A push from the registry; one without anything new tells a branch to ask what is above it.
     pub(super) fn pushed(self: &Rc<Self>, call: PushRules) -> Result<Pushed, Refused> {
         self.wake(&call.region)?;
         let caller = self.with(|machine, _| machine.next_caller())?;
-        let carried = self.take_rules(call.rules, |rules| Event::Pushed { caller, rules })?;
+        let rules = Box::new(call.rules);
+        let nothing = rules.policy.is_none() && rules.access.is_none();
+        if nothing && self.with(|machine, _| machine.is_branch())? {
+            self.poked();
+        }
+        let carried = self.take_rules(Event::Pushed { caller, rules })?;
         carried.failed.map_or(Ok(()), Err)?;
         let holdings = (!call.look.is_empty()).then(|| self.holdings(&call.look));
         let holdings = holdings.transpose()?;
@@ -141,24 +146,16 @@ impl Core {
         })
     }
 
-    /// Lets the node take what it is told, and tells the branches below of what is new.
-    pub(super) fn take_rules(
-        self: &Rc<Self>,
-        rules: Rules,
-        event: impl FnOnce(Box<Rules>) -> Event<Caller>,
-    ) -> Result<Carried, Refused> {
+    /// Lets the node take what it is told, and lets the branches below know when something is new.
+    pub(super) fn take_rules(self: &Rc<Self>, event: Event<Caller>) -> Result<Carried, Refused> {
         let revisions = |machine: &mut Machine, _| {
             let rules = &machine.rules;
             (rules.policy_revision(), rules.access_revision())
         };
         let before = self.with(revisions)?;
-        let below = self.with(|machine, _| !machine.below().is_empty())?;
-        let handed_on = below.then(|| rules.clone());
-        let carried = self.carry_out_rules(event(Box::new(rules)))?;
-        if let Some(rules) = handed_on
-            && self.with(revisions)? != before
-        {
-            self.push_below(rules);
+        let carried = self.carry_out_rules(event)?;
+        if self.with(revisions)? != before {
+            self.poke_below();
         }
         Ok(carried)
     }
@@ -210,10 +207,7 @@ impl Core {
         let core = Rc::clone(self);
         self.state.wait_until(async move {
             let answer = core.read_above(&home, &question).await;
-            let carried = match answer {
-                Some(rules) => core.take_rules(rules, |rules| Event::Answered(Some(rules))),
-                None => core.carry_out_rules(Event::Answered(None)),
-            };
+            let carried = core.take_rules(Event::Answered(answer.map(Box::new)));
             let failed = carried.map_or_else(Some, |carried| carried.failed);
             if let Some(refused) = failed {
                 console_error!("what the registry told: {}", refused.0);
