@@ -1,8 +1,7 @@
 // The configuration by which workerd runs the Worker: its four objects with SQLite, the console's files, and the network.
 
 // Later dates may change how the runtime behaves: that of the deployment's own settings.
-export const COMPATIBILITY_DATE = "2026-04-26";
-export const COMPATIBILITY_FLAGS = ["enable_request_signal"];
+export const COMPATIBILITY_DATE = "2026-11-17";
 
 // Each class with the binding that the Worker finds it under.
 const OBJECTS = [
@@ -67,7 +66,6 @@ const config :Workerd.Config = (
 
 const main :Workerd.Worker = (
   compatibilityDate = ${quoted(COMPATIBILITY_DATE)},
-  compatibilityFlags = [${COMPATIBILITY_FLAGS.map(quoted).join(", ")}],
   modules = [${list(modules)}
   ],
   bindings = [${list(bindings)}

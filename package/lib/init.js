@@ -51,5 +51,7 @@ export const init = (folder) => {
     npx weir dev                                        the console, by policy.json
     npx wrangler secret put WEIR_BOOTSTRAP_TOKEN        what \`openssl rand -hex 32\` prints
     npx wrangler deploy                                 after policy.json was found valid
+
+  wrangler needs Node 22.12 or later.
 `);
 };

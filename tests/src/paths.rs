@@ -83,12 +83,17 @@ pub fn workerd() -> Result<PathBuf> {
     )
 }
 
-/// The wrangler that npm installed.
+/// The wrangler that npm installed, which Node runs.
 pub fn wrangler() -> Result<PathBuf> {
     existing(
-        workspace().join("node_modules/.bin/wrangler"),
+        workspace().join("node_modules/wrangler/bin/wrangler.js"),
         "run `npm ci`",
     )
+}
+
+/// The Node that runs wrangler: `WEIR_WRANGLER_NODE`, else from `PATH`.
+pub fn wrangler_node() -> Result<PathBuf> {
+    program("WEIR_WRANGLER_NODE", &["node"])
 }
 
 /// The bundler that npm installed.

@@ -15,6 +15,14 @@ use crate::{clock, folders, paths, ports};
 /// A start takes seconds of computing.
 const READY_DEADLINE: Duration = Duration::from_secs(120);
 
+/// wrangler, which reports nothing.
+pub fn command() -> Result<Command> {
+    let mut command = Command::new(paths::wrangler_node()?);
+    command.arg(paths::wrangler()?);
+    command.env("WRANGLER_SEND_METRICS", "false");
+    Ok(command)
+}
+
 /// A running `wrangler dev` on an empty storage. Killed when it is dropped.
 pub struct Wrangler {
     // Fields are dropped in this order: the process ends before its folder goes.
@@ -38,7 +46,7 @@ impl Wrangler {
         );
         std::fs::write(&variables, text).context("write the variables")?;
         let port = ports::free()?;
-        let mut command = Command::new(paths::wrangler()?);
+        let mut command = command()?;
         command.args([
             "dev",
             "--local",
@@ -53,7 +61,7 @@ impl Wrangler {
         command.arg("--persist-to").arg(folder.path().join("state"));
         command.arg("--env-file").arg(&variables);
         command.current_dir(folder.path());
-        command.env("WRANGLER_SEND_METRICS", "false").env("CI", "1");
+        command.env("CI", "1");
         // It would ask the network what a request's metadata look like; nothing here uses them.
         command.env("CLOUDFLARE_CF_FETCH_ENABLED", "false");
         let process = ProcessTree::spawn(&command, &folder.path().join("wrangler.log"))?;

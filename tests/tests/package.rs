@@ -16,9 +16,9 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use weir_tests::client::Client;
 use weir_tests::pages::blocks;
-use weir_tests::paths::{agent, cli, edge_build, workspace, wrangler};
+use weir_tests::paths::{agent, cli, edge_build, workspace};
 use weir_tests::process::ProcessTree;
-use weir_tests::{clock, ports};
+use weir_tests::{clock, ports, wrangler};
 
 /// What the pages say, and the tests run.
 const INSTALL: &str = concat!("npm install ./weir-", env!("CARGO_PKG_VERSION"), ".tgz");
@@ -283,10 +283,8 @@ async fn a_machine_with_node_alone_decides_within_a_minute_of_the_file() {
 fn types_name_the_bindings(folder: &Path) {
     let script = read(&folder.join("package.json"))["scripts"]["types"].clone();
     let script = script.as_str().expect("a script of types");
-    let mut types = Command::new(wrangler().unwrap());
-    types
-        .current_dir(folder)
-        .env("WRANGLER_SEND_METRICS", "false");
+    let mut types = wrangler::command().unwrap();
+    types.current_dir(folder);
     types.args(script.strip_prefix("wrangler ").unwrap().split(' '));
     succeed(&mut types);
     let types = std::fs::read_to_string(folder.join("worker-configuration.d.ts")).unwrap();
@@ -334,10 +332,8 @@ async fn deployment(installed: &Installed) {
     let said = succeed(&mut installed.weir(&folder, &["check"]));
     assert!(said.contains("policy.json is valid"), "{said}");
 
-    let mut deploy = Command::new(wrangler().unwrap());
-    deploy
-        .current_dir(&folder)
-        .env("WRANGLER_SEND_METRICS", "false");
+    let mut deploy = wrangler::command().unwrap();
+    deploy.current_dir(&folder);
     deploy.args(["deploy", "--dry-run", "--outdir", "out"]);
     let said = succeed(&mut deploy);
     for binding in [

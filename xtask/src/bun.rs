@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 use crate::cached::Published;
-use crate::{paths, process};
+use crate::{node, paths, process};
 
 const BUN: Published<'_> = Published {
     package: "bun@1.4.5",
@@ -30,14 +30,7 @@ pub(crate) fn ensure() -> Result<Vec<(&'static str, PathBuf)>> {
 }
 
 fn does(program: &Path) -> bool {
-    process::version(program).is_some_and(|told| version(&told) >= Some(OLDEST))
-}
-
-/// The first two numbers of `1.4.5`.
-fn version(told: &str) -> Option<(u32, u32)> {
-    let mut numbers = told.split('.');
-    let mut number = || numbers.next()?.parse().ok();
-    Some((number()?, number()?))
+    process::version(program).is_some_and(|told| node::version(&told) >= Some(OLDEST))
 }
 
 #[cfg(test)]
@@ -69,8 +62,7 @@ mod tests {
     #[test]
     fn the_pinned_version_is_one_that_does() {
         let (_, pinned) = BUN.package.split_once('@').unwrap();
-        assert!(version(pinned) >= Some(OLDEST));
-        assert_eq!(version("unknown"), None);
+        assert!(node::version(pinned) >= Some(OLDEST));
         assert!(!does(Path::new("/nowhere/bun")));
     }
 }

@@ -36,7 +36,7 @@ const START_SECONDS_MAX: u64 = 120;
 /// Sets up, builds, starts and waits for the end.
 pub(crate) fn run(options: DevOptions) -> Result<ExitCode> {
     check_port(options.port)?;
-    let environment = setup::for_builds()?;
+    let environment = setup::for_wrangler()?;
     // Before the build: what is edited during it is built again.
     let changes = Changes::new(build::sources_print()?);
     build::build(Selection::BOTH, &environment)?;
@@ -94,7 +94,7 @@ fn wrangler(
     variables: &Path,
     port: u16,
 ) -> Result<std::process::Command> {
-    let mut wrangler = environment.command("wrangler")?;
+    let mut wrangler = crate::wrangler::command(environment)?;
     wrangler.arg("dev").arg("--config").arg(settings);
     wrangler.arg("--env-file").arg(variables);
     // This machine has one host, for the console and for the routes of a policy.

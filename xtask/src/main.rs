@@ -44,6 +44,7 @@ mod tidy;
 mod tools;
 mod upgrade;
 mod vectors;
+mod wrangler;
 
 use std::process::ExitCode;
 

@@ -48,8 +48,14 @@ pub(crate) fn check_version() -> Result<()> {
 }
 
 fn major(version: &str) -> Option<u32> {
-    let (major, _) = version.strip_prefix('v')?.split_once('.')?;
-    major.parse().ok()
+    Some(self::version(version.strip_prefix('v')?)?.0)
+}
+
+/// The first two numbers of `20.20.2`.
+pub(crate) fn version(told: &str) -> Option<(u32, u32)> {
+    let mut numbers = told.split('.');
+    let mut number = || numbers.next()?.parse().ok();
+    Some((number()?, number()?))
 }
 
 /// Whether `node_modules` holds what the lock file names.
@@ -98,6 +104,13 @@ fn same(one: &Value, other: &Value) -> bool {
 pub(crate) fn program(name: &str) -> Result<PathBuf> {
     let path = paths::node_modules().join(".bin").join(name);
     fs::metadata(&path).with_context(|| format!("the npm package of `{name}`"))?;
+    Ok(path)
+}
+
+/// A file of an installed package.
+pub(crate) fn script(package: &str, file: &str) -> Result<PathBuf> {
+    let path = paths::node_modules().join(package).join(file);
+    fs::metadata(&path).with_context(|| format!("the npm package `{package}`"))?;
     Ok(path)
 }
 
@@ -162,5 +175,7 @@ mod tests {
         assert_eq!(major("v20.20.2"), Some(20));
         assert_eq!(major("v9.1.0"), Some(9));
         assert_eq!(major("20"), None);
+        assert_eq!(version("22.12.0"), Some((22, 12)));
+        assert_eq!(version("unknown"), None);
     }
 }

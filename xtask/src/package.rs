@@ -110,15 +110,14 @@ mod tests {
         assert_eq!(&versions["wrangler"], version("wrangler"));
         assert_eq!(package["engines"], json("package.json")["engines"]);
         let template = jsonc("package/template/wrangler.jsonc");
-        for (name, field) in [
-            ("COMPATIBILITY_DATE", "compatibility_date"),
-            ("COMPATIBILITY_FLAGS", "compatibility_flags"),
-        ] {
-            let line = format!("{name} = {};", template[field]);
-            assert!(
-                read("package/lib/configuration.js").contains(&line),
-                "{line}"
-            );
-        }
+        let line = format!("COMPATIBILITY_DATE = {};", template["compatibility_date"]);
+        assert!(
+            read("package/lib/configuration.js").contains(&line),
+            "{line}"
+        );
+        assert!(
+            template.get("compatibility_flags").is_none(),
+            "the package's own configuration has none"
+        );
     }
 }

@@ -8,7 +8,7 @@ use anyhow::Result;
 
 use crate::environment::Environment;
 use crate::tools::{NEXTEST, WASM_BINDGEN, WASM_PACK, WASM_SPLIT, WORKER_BUILD};
-use crate::{browser, bun, dependencies, go, node, python, rust, servers, tools};
+use crate::{browser, bun, dependencies, go, node, python, rust, servers, tools, wrangler};
 
 /// What no set-up can mend: a missing Node is told before minutes of building tools.
 pub(crate) fn check() -> Result<()> {
@@ -38,6 +38,11 @@ pub(crate) fn for_builds() -> Result<Environment> {
         .with_packages()
 }
 
+/// What wrangler needs to run what is built.
+pub(crate) fn for_wrangler() -> Result<Environment> {
+    Ok(for_builds()?.with_programs(alone(wrangler::ensure)?))
+}
+
 /// What the tests of the Worker alone need.
 pub(crate) fn for_worker_tests() -> Result<Environment> {
     let environment = for_builds()?;
@@ -55,7 +60,7 @@ pub(crate) fn for_pages() -> Result<Environment> {
 pub(crate) fn for_tests() -> Result<Environment> {
     node::check_version()?;
     let browser = alone(browser::ensure)?;
-    let environment = for_builds()?;
+    let environment = for_wrangler()?;
     tools::ensure(&[&WASM_BINDGEN, &NEXTEST])?;
     let servers = alone(servers::ensure)?;
     let python = alone(python::ensure)?;

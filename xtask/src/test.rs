@@ -214,7 +214,7 @@ fn work(step: Step, changed: Option<&[&str]>, bench: &mut Workbench<'_>) -> Resu
         }
         Step::BuildEdge => built("--edge", bench, &set_up(setup::for_builds)?),
         Step::BuildConsole => built("--console", bench, &set_up(setup::for_builds)?),
-        Step::Deploy => deploy::dry_run(bench, &set_up(setup::for_builds)?),
+        Step::Deploy => deploy::dry_run(bench, &set_up(setup::for_wrangler)?),
         Step::Browser => browser::run(bench, &set_up(setup::for_tests)?),
         Step::EndToEnd => {
             let environment = set_up(setup::for_tests)?;

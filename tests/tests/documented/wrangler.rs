@@ -1,10 +1,8 @@
 //! Commands of wrangler need an account: that wrangler has each of them, with each of its flags, its own help says.
 
-use std::process::Command;
-
 use weir_shared::ordered::OrderedMap;
 use weir_tests::pages::blocks;
-use weir_tests::paths::wrangler;
+use weir_tests::wrangler;
 
 /// Words before the first that is a value of the reader's: `secret put`, `versions upload`.
 fn command(words: &[&str]) -> Vec<String> {
@@ -18,9 +16,8 @@ fn command(words: &[&str]) -> Vec<String> {
 
 /// What wrangler says of a command.
 fn help(command: &[String]) -> String {
-    let mut help = Command::new(wrangler().unwrap());
-    help.args(command).arg("--help");
-    let output = help.env("WRANGLER_SEND_METRICS", "false").output().unwrap();
+    let mut help = wrangler::command().unwrap();
+    let output = help.args(command).arg("--help").output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     let title = format!("wrangler {}", command.join(" "));
     assert!(said.contains(&title), "{title}: {said}");

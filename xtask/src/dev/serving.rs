@@ -165,7 +165,6 @@ mod tests {
             "durable_objects",
             "migrations",
             "compatibility_date",
-            "compatibility_flags",
             "send_metrics",
         ] {
             assert_eq!(settings[field], shipped[field], "{field}");
