@@ -14,7 +14,7 @@ const USAGE = `weir dev [--port N] [--demo]      Weir on this machine (--demo: w
 weir init DIR                     a folder to deploy from
 weir serve --dir STATE [--port N] [--host ADDRESS] [--env-file FILE]
                                   Weir on plain workerd, with its state on disk
-weir serve --dir STATE --cluster FILE --cluster-address HOST:PORT --workerd PROGRAM
+weir serve --dir STATE --cluster FILE --cluster-address HOST:PORT [--workerd PROGRAM]
                                   an experiment: one of several instances that share a bucket
 weir check [FILE]                 whether a policy is valid (policy.json)
 weir --version

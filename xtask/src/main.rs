@@ -76,7 +76,7 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::BookCheck => return book::check(),
         Command::BookPages => book::preprocess()?,
         Command::Package => package::run()?,
-        Command::Cluster { workerd } => return cluster::run(&workerd),
+        Command::Cluster { workerd } => return cluster::run(workerd.as_deref()),
         Command::Upgrade { from } => return upgrade::run(from.as_deref()),
         Command::Vectors { folder } => return vectors::run(&folder),
     }

@@ -1,6 +1,6 @@
 //! Three workerds over one bucket, under load, while the one that owns the coordinators is killed (`cargo xtask cluster`).
 //!
-//! `cluster --workerd PROGRAM --s3 PROGRAM` prints what it saw. It fails when a window admitted more than its limit in the sum
+//! `cluster [--workerd PROGRAM] --s3 PROGRAM` prints what it saw. It fails when a window admitted more than its limit in the sum
 //! of all three, when the budget that is to go on without its coordinator did not, or when the other admitted nothing again in
 //! time. A survivor that crashes is told, and is no failure of Weir's: it is started again, as Compose and Kubernetes do it.
 
@@ -16,10 +16,11 @@ use weir_tests::client::Client;
 use weir_tests::cluster::{Bucket, Cluster};
 use weir_tests::fixtures::{policy, with};
 use weir_tests::history::{Operation, Outcome};
+use weir_tests::paths;
 use weir_tests::workerd::REGIONS;
 use weir_tests::workload::{Target, Workload};
 
-const HELP: &str = "usage: cluster --workerd PROGRAM --s3 PROGRAM";
+const HELP: &str = "usage: cluster [--workerd PROGRAM] --s3 PROGRAM";
 
 const LIMIT: u64 = 200;
 const WINDOW: Duration = Duration::from_secs(3);
@@ -81,7 +82,7 @@ fn options(mut parser: lexopt::Parser) -> Result<Option<Options>> {
         }
     }
     Ok(Some(Options {
-        workerd: workerd.context(HELP)?,
+        workerd: workerd.map_or_else(paths::workerd, Ok)?,
         s3: s3.context(HELP)?,
     }))
 }

@@ -44,7 +44,8 @@ fn dev_has_a_port_and_a_demo() {
 
 #[test]
 fn cluster_takes_a_version_of_workerd() {
-    let workerd = "1.20270101.0".to_owned();
+    check("cluster", Command::Cluster { workerd: None });
+    let workerd = Some("1.20270101.0".to_owned());
     check(
         "cluster --workerd 1.20270101.0",
         Command::Cluster { workerd },

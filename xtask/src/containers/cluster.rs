@@ -4,25 +4,26 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::{instructions_of, last_of, paths, read, variables, words, yaml};
-use crate::cluster::{SERVER, WORKERD};
+use super::{paths, read, variables, words, yaml};
+use crate::cluster::SERVER;
 
 const FOLDER: &str = "deploy/cluster";
-const CONTAINERFILE: &str = "deploy/cluster/Containerfile";
+
+/// What the instances share, in a container.
+const SHARED: &str = "/etc/weir-cluster/cluster.json";
 
 /// Where an instance reaches another one.
 const PEERS: &str = "7000";
 
-fn last(name: &str) -> String {
-    last_of(CONTAINERFILE, name)
+/// The command of an instance: that of the image, and with whom it shares.
+fn command(address: &str) -> Vec<String> {
+    let more = ["--cluster", SHARED, "--cluster-address", address].map(str::to_owned);
+    [words("CMD"), more.to_vec()].concat()
 }
 
-/// The command of the image, with another address for its peers.
-fn command(address: &str) -> Vec<String> {
-    let mut words: Vec<String> = serde_json::from_str(&last("CMD")).unwrap();
-    assert_eq!(words.pop().as_deref(), Some("0.0.0.0:7000"));
-    words.push(address.to_owned());
-    words
+/// The image of one node, whose workerd has the cluster mode.
+fn image() -> String {
+    format!("weir:{}", env!("CARGO_PKG_VERSION"))
 }
 
 /// A mapping with what its `<<` names, which counts where it says nothing itself.
@@ -52,33 +53,11 @@ fn pod() -> Value {
 }
 
 #[test]
-fn the_image_is_that_of_one_node_with_the_runtime_that_is_tried() {
-    let runtime = format!("workerd@{WORKERD} ");
-    let all = instructions_of(CONTAINERFILE);
-    let installs =
-        |(name, rest): &(String, String)| name == "RUN" && format!("{rest} ").contains(&runtime);
-    assert!(all.iter().any(installs), "{runtime}");
-    let image = format!("WEIR=weir:{}", env!("CARGO_PKG_VERSION"));
-    assert!(
-        all.iter()
-            .any(|(name, rest)| name == "ARG" && *rest == image)
-    );
-    let single = super::instructions();
-    let node = |all: &[(String, String)]| {
-        let found = all
-            .iter()
-            .find(|(name, rest)| name == "ARG" && rest.starts_with("NODE="));
-        found.unwrap().1.clone()
-    };
-    assert_eq!(node(&all), node(&single));
+fn an_instance_takes_options_that_the_command_has() {
     let usage = read("package/lib/main.js");
-    let started = command("");
-    for word in started.iter().filter(|word| word.starts_with("--")) {
+    for word in command("").iter().filter(|word| word.starts_with("--")) {
         assert!(usage.contains(word.as_str()), "{word}");
     }
-    // It does what the image of one node does, and more.
-    assert!(started.starts_with(&words("CMD")), "{started:?}");
-    assert_eq!(last("EXPOSE"), PEERS);
 }
 
 #[test]
@@ -95,10 +74,7 @@ fn each_instance_of_compose_has_an_address_a_region_and_a_disk_of_its_own() {
             json!(command(&format!("{address}:{PEERS}")))
         );
         let volumes = service["volumes"].as_array().unwrap();
-        assert_eq!(
-            volumes[1],
-            "./cluster.json:/etc/weir-cluster/cluster.json:ro"
-        );
+        assert_eq!(volumes[1], format!("./cluster.json:{SHARED}:ro"));
         let environment = service["environment"].as_object().unwrap();
         variables(environment.keys().cloned());
         own.push([
@@ -107,10 +83,8 @@ fn each_instance_of_compose_has_an_address_a_region_and_a_disk_of_its_own() {
             volumes[0].to_string(),
             service["ports"][0].to_string(),
         ]);
-        assert_eq!(
-            service["image"],
-            format!("weir-cluster:{}", env!("CARGO_PKG_VERSION"))
-        );
+        assert_eq!(service["image"], image());
+        assert_eq!(service["build"]["dockerfile"], super::CONTAINERFILE);
         assert_eq!(
             (&service["read_only"], &service["user"]),
             (&json!(true), &json!("1000:1000"))
@@ -130,10 +104,7 @@ fn each_pod_is_started_as_the_image_is_and_has_a_region_by_its_number() {
     let pod = pod();
     let container = &pod["containers"][0];
     assert_eq!(container["args"], json!(command("$(POD_IP):7000")));
-    assert_eq!(
-        container["image"],
-        format!("weir-cluster:{}", env!("CARGO_PKG_VERSION"))
-    );
+    assert_eq!(container["image"], image());
     let set = yaml(&format!("{FOLDER}/kubernetes/stateful-set.yaml"));
     let regions = container["command"][4].as_str().unwrap();
     assert_eq!(set["spec"]["replicas"], regions.split(' ').count());
