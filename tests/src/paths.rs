@@ -152,6 +152,11 @@ pub fn python_packages() -> Option<PathBuf> {
     from_env("WEIR_PYTHON_PACKAGES")
 }
 
+/// The linters of the container files, which are packages of Python: `WEIR_PYTHON_LINTERS`.
+pub fn python_linters() -> Option<PathBuf> {
+    from_env("WEIR_PYTHON_LINTERS")
+}
+
 /// Go: `WEIR_GO`, else from `PATH`.
 pub fn go() -> Result<PathBuf> {
     program("WEIR_GO", &["go"])

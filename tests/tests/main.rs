@@ -10,6 +10,7 @@ mod check;
 mod cli;
 mod clients;
 mod console;
+mod containers;
 mod corruption;
 mod crash;
 mod documented;

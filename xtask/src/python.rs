@@ -1,4 +1,4 @@
-//! Python, which runs the tests of its client, and from whose index a proxy comes.
+//! Python, which runs the tests of its client and the linters of the container files, and from whose index a proxy comes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,10 @@ use crate::{paths, process, progress};
 const OLDEST: (u32, u32) = (3, 10);
 
 /// What the client's tests run with, each package at one version.
-const REQUIREMENTS: &str = "clients/python/test/requirements.txt";
+const CLIENT: &str = "clients/python/test/requirements.txt";
+
+/// The linters of the container files: a list of its own, whose versions are raised for themselves.
+const LINTERS: &str = "tests/containers/requirements.txt";
 
 /// A Python that is new enough and has pip.
 #[derive(Debug)]
@@ -23,13 +26,15 @@ pub(crate) struct Python {
     version: (u32, u32),
 }
 
-/// Finds Python and the packages of the client's tests, or installs them: the variables that tell the tests where they are.
+/// Finds Python and the packages of the tests, or installs them: the variables that tell the tests where they are.
 pub(crate) fn ensure() -> Result<Vec<(&'static str, PathBuf)>> {
     let python = Python::ensure()?;
-    let packages = python.packages()?;
+    let packages = python.packages(CLIENT)?;
+    let linters = python.packages(LINTERS)?;
     Ok(vec![
         ("WEIR_PYTHON", python.program),
         ("WEIR_PYTHON_PACKAGES", packages),
+        ("WEIR_PYTHON_LINTERS", linters),
     ])
 }
 
@@ -92,9 +97,9 @@ impl Python {
         process::run(pip.arg(folder).args(what))
     }
 
-    /// The folder with the packages of the client's tests.
-    fn packages(&self) -> Result<PathBuf> {
-        let file = paths::root().join(REQUIREMENTS);
+    /// The folder with the packages of a list.
+    fn packages(&self, list: &str) -> Result<PathBuf> {
+        let file = paths::root().join(list);
         let list = fs::read(&file).with_context(|| format!("reading {}", file.display()))?;
         let home = paths::tools()?.join(self.folder(&list));
         if home.is_dir() {
@@ -162,12 +167,14 @@ mod tests {
     }
 
     #[test]
-    fn each_package_of_the_list_has_one_version() {
-        let list = fs::read_to_string(paths::root().join(REQUIREMENTS)).unwrap();
-        let lines: Vec<_> = list.lines().filter(|line| !line.starts_with('#')).collect();
-        assert!(lines.len() > 10);
-        for line in lines {
-            assert!(line.contains("=="), "{line}");
+    fn each_package_of_a_list_has_one_version() {
+        for list in [CLIENT, LINTERS] {
+            let list = fs::read_to_string(paths::root().join(list)).unwrap();
+            let lines: Vec<_> = list.lines().filter(|line| !line.starts_with('#')).collect();
+            assert!(lines.len() > 10);
+            for line in lines {
+                assert!(line.contains("=="), "{line}");
+            }
         }
     }
 }
