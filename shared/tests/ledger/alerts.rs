@@ -47,7 +47,7 @@ fn every_alert_has_its_section_in_the_runbooks_and_its_tests() {
     let urls = values(&rules, "runbook_url");
     let expected: Vec<String> = alerts
         .iter()
-        .map(|alert| format!("guides/runbooks.md#{}", alert.to_lowercase()))
+        .map(|alert| format!("guides/runbooks.html#{}", alert.to_lowercase()))
         .collect();
     assert_eq!(urls, expected);
     for alert in &alerts {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use weir_tests::client::Client;
 use weir_tests::fixtures::{KEY_OF_ACME, policy, with};
 use weir_tests::pages::block;
-use weir_tests::paths::cli;
+use weir_tests::paths::{cli, workspace};
 use weir_tests::workerd::{Setup, TOKEN};
 
 use super::table::{Kept, TABLE};
@@ -37,6 +37,9 @@ const ACCESS: &str =
     "203.0.113.9 - - [31/Jan/2026:12:00:00 +0000] \"GET / HTTP/1.1\" 200 3 \"-\" \"curl/8.5.0\"\n";
 const REQUESTS: &str = "at,tenant,kind,name,key,cost\n1769860800000,acme,budget,tokens,,300\n1769860801000,acme,budget,tokens,,300\n";
 
+/// The rules for Prometheus, in a clone.
+const RULES: &str = "dashboards/weir.rules.yml";
+
 /// A policy with what the pages ask for.
 fn document() -> Value {
     let route = json!({
@@ -60,6 +63,9 @@ fn furnish(folder: &Path) {
     write("nginx.conf", NGINX);
     write("verdicts.log", VERDICTS);
     write("access.log", ACCESS);
+    let rules = std::fs::read_to_string(workspace().join(RULES)).unwrap();
+    std::fs::create_dir(folder.join("dashboards")).unwrap();
+    write(RULES, &rules);
 }
 
 /// The id of a denial of acme's.
@@ -148,4 +154,7 @@ async fn what_a_reader_with_a_deployment_types_does_what_the_page_says() {
     assert_eq!(imported["limits"]["one"]["limit"], 10, "{imported}");
     let interface = std::fs::read_to_string(folder.path().join("openapi.json")).unwrap();
     assert!(interface.starts_with('{'), "{interface}");
+    let rules = std::fs::read_to_string(folder.path().join("weir.rules.yml")).unwrap();
+    let published = "runbook_url: https://docs.example.com/weir/guides/runbooks.html#weirdown";
+    assert!(rules.contains(published), "{rules}");
 }

@@ -67,7 +67,7 @@ const PYTHON: &str = "clients/python/README.md";
 const RUST: &str = "clients/rust/README.md";
 const GO: &str = "clients/go/README.md";
 
-pub(super) const TABLE: [(&str, &str, Kept); 64] = [
+pub(super) const TABLE: [(&str, &str, Kept); 65] = [
     ("CONTRIBUTING.md", "cargo xtask dev --demo", REPOSITORY),
     ("CONTRIBUTING.md", "eval \"$(cargo xtask env)\"", REPOSITORY),
     ("CONTRIBUTING.md", "WEIR_WRITE_BOOK=1 ", REPOSITORY),
@@ -245,6 +245,7 @@ pub(super) const TABLE: [(&str, &str, Kept); 64] = [
             "the_configuration_of_the_runbooks_is_one_of_prometheus",
         ),
     ),
+    ("docs/src/guides/runbooks.md", "sed ", here("")),
     (
         "docs/src/guides/traces.md",
         "npx wrangler secret put WEIR_OTLP_HEADERS",
