@@ -11,12 +11,16 @@ that exceeds one is refused with the field that is at fault. Names and values ar
 ";
 
 /// A part of the page, and the source that it is read from.
-const PARTS: [(&str, &str); 9] = [
+const PARTS: [(&str, &str); 10] = [
     (
         "Requests, policies and leases",
         include_str!("../../core/src/limits.rs"),
     ),
     ("Sharing", include_str!("../../core/src/limits/sharing.rs")),
+    (
+        "Branches",
+        include_str!("../../core/src/limits/branches.rs"),
+    ),
     ("Keys", include_str!("../../core/src/limits/keys.rs")),
     (
         "Overload",
