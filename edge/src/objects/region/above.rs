@@ -151,10 +151,7 @@ impl Core {
 
     /// One contact, and what is in force above as far as that is news here.
     async fn contact_above(self: &Rc<Self>, said: Said) -> Option<ContactReply> {
-        let known = self.with(|machine, _| {
-            let rules = &machine.rules;
-            (rules.policy_revision(), rules.access_revision())
-        });
+        let known = self.with(|machine, _| machine.revisions());
         let reply = self.ask_above(said, known.ok()?).await?;
         let rules = rules_of(&reply);
         if rules.policy.is_some() || rules.access.is_some() {

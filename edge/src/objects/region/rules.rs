@@ -94,6 +94,13 @@ pub(super) struct Carried {
     pub(super) failed: Option<Refused>,
 }
 
+impl Machine {
+    /// The revisions of the policy and of the tokens in force.
+    pub(super) fn revisions(&self) -> (Revision, Revision) {
+        (self.rules.policy_revision(), self.rules.access_revision())
+    }
+}
+
 impl Core {
     /// The terms of a pool in this region; `None` where the policy does not have it.
     pub(super) fn terms_of(
@@ -148,13 +155,9 @@ impl Core {
 
     /// Lets the node take what it is told, and lets the branches below know when something is new.
     pub(super) fn take_rules(self: &Rc<Self>, event: Event<Caller>) -> Result<Carried, Refused> {
-        let revisions = |machine: &mut Machine, _| {
-            let rules = &machine.rules;
-            (rules.policy_revision(), rules.access_revision())
-        };
-        let before = self.with(revisions)?;
+        let before = self.with(|machine, _| machine.revisions())?;
         let carried = self.carry_out_rules(event)?;
-        if self.with(revisions)? != before {
+        if self.with(|machine, _| machine.revisions())? != before {
             self.poke_below();
         }
         Ok(carried)
