@@ -179,6 +179,8 @@ mod refusal;
 #[cfg(not(target_arch = "wasm32"))]
 mod registry;
 #[cfg(not(target_arch = "wasm32"))]
+mod repository;
+#[cfg(not(target_arch = "wasm32"))]
 mod replay;
 #[cfg(not(target_arch = "wasm32"))]
 mod rolling;
@@ -204,6 +206,8 @@ mod soak;
 mod spare_slots;
 #[cfg(not(target_arch = "wasm32"))]
 mod standings;
+#[cfg(not(target_arch = "wasm32"))]
+mod time_zones;
 #[cfg(not(target_arch = "wasm32"))]
 mod token_bucket;
 #[cfg(not(target_arch = "wasm32"))]

@@ -1,9 +1,15 @@
 //! When a civil day starts: at a fixed offset from UTC, or in a time zone of the IANA database.
 
+#[cfg(feature = "time-zones")]
+mod iana;
+#[cfg(feature = "time-zones")]
+mod yearly;
+
 use weir_core::invalid::{Fault, Invalid, within};
 use weir_core::limits::{OFFSET_MINUTES_MAX, TIME_ZONE_BYTES_MAX};
 
-const DAY_MS: i64 = 24 * 3_600_000;
+const MINUTE_MS: i64 = 60_000;
+const DAY_MS: i64 = 24 * 60 * MINUTE_MS;
 
 /// What the days of a calendar are counted in.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,12 +37,13 @@ impl Zone {
     /// ```
     pub fn offset(minutes: i64) -> Result<Self, Invalid> {
         let allowed = -OFFSET_MINUTES_MAX..=OFFSET_MINUTES_MAX;
-        let offset_ms = within("/offset_minutes", minutes, allowed)? * 60_000;
+        let offset_ms = within("/offset_minutes", minutes, allowed)? * MINUTE_MS;
         Ok(Self(Kind::Offset { offset_ms }))
     }
 
     /// A zone of the IANA time zone database, such as `Europe/Berlin`, with its daylight saving. The database is the
-    /// one that was compiled in, so that every platform answers alike.
+    /// one that was compiled in, so that every platform answers alike. It begins with 2010: earlier instants have the
+    /// offset, or the yearly rule, with which the zone came into that year.
     ///
     /// # Errors
     /// At `/time_zone`: a name of over 64 bytes, a name that the database does not have, any name in a build without
@@ -101,102 +108,6 @@ impl Zone {
             Kind::Offset { offset_ms } => day * DAY_MS - offset_ms,
             #[cfg(feature = "time-zones")]
             Kind::Named(named) => named.day_start_ms(day),
-        }
-    }
-}
-
-#[cfg(feature = "time-zones")]
-mod iana {
-    //! The zones of the database that is compiled in; none of the machine's is ever read.
-
-    use jiff::Timestamp;
-    use jiff::civil::DateTime;
-    use jiff::tz::{AmbiguousOffset, Offset, TimeZone, TimeZoneDatabase};
-
-    use super::DAY_MS;
-    use crate::calendar::civil_from_days;
-
-    #[derive(Debug, Clone, PartialEq)]
-    pub(super) struct Named(TimeZone);
-
-    impl Named {
-        pub(super) fn find(name: &str) -> Option<Self> {
-            let zone = TimeZoneDatabase::bundled().get(name).ok()?;
-            (!zone.is_unknown()).then_some(Self(zone))
-        }
-
-        /// How far ahead of UTC the zone is at an instant; after the year 9999 as at its end.
-        pub(super) fn offset_ms(&self, at_ms: i64) -> i64 {
-            let (first_ms, last_ms) = (
-                Timestamp::MIN.as_millisecond(),
-                Timestamp::MAX.as_millisecond(),
-            );
-            Timestamp::from_millisecond(at_ms.clamp(first_ms, last_ms))
-                .map_or(0, |at| ms(self.0.to_offset(at)))
-        }
-
-        /// The first instant whose local date is `day`.
-        pub(super) fn day_start_ms(&self, day: i64) -> i64 {
-            let local_ms = day * DAY_MS;
-            match midnight(day).map(|midnight| self.0.to_ambiguous_timestamp(midnight).offset()) {
-                Some(AmbiguousOffset::Unambiguous { offset }) => local_ms - ms(offset),
-                // Midnight comes twice: the first one starts the day.
-                Some(AmbiguousOffset::Fold { before, .. }) => local_ms - ms(before),
-                // Midnight is skipped: the day starts with the change of offset.
-                Some(AmbiguousOffset::Gap { before, after }) => {
-                    self.change_ms(local_ms - ms(after), local_ms - ms(before))
-                }
-                None => local_ms - self.offset_ms(local_ms),
-            }
-        }
-
-        /// The instant in `earlier_ms..=later_ms` at which the offset changes from that at the one to that at the other.
-        fn change_ms(&self, earlier_ms: i64, later_ms: i64) -> i64 {
-            let before_ms = self.offset_ms(earlier_ms);
-            let (mut earlier_ms, mut later_ms) = (earlier_ms, later_ms);
-            while later_ms - earlier_ms > 1 {
-                let middle_ms = earlier_ms + (later_ms - earlier_ms) / 2;
-                if self.offset_ms(middle_ms) == before_ms {
-                    earlier_ms = middle_ms;
-                } else {
-                    later_ms = middle_ms;
-                }
-            }
-            later_ms
-        }
-    }
-
-    fn midnight(day: i64) -> Option<DateTime> {
-        let (year, month, day) = civil_from_days(day);
-        let (month, day) = (i8::try_from(month).ok()?, i8::try_from(day).ok()?);
-        DateTime::new(i16::try_from(year).ok()?, month, day, 0, 0, 0, 0).ok()
-    }
-
-    fn ms(offset: Offset) -> i64 {
-        i64::from(offset.seconds()) * 1_000
-    }
-
-    #[cfg(test)]
-    mod tests {
-        use super::*;
-        use crate::calendar::days_from_civil;
-
-        #[test]
-        fn a_day_whose_midnight_lies_inside_a_change_starts_with_the_change() {
-            // Toronto: on 1919-03-30 clocks went from 23:30 to 0:30 of the 31st.
-            let toronto = Named::find("America/Toronto").unwrap();
-            let start_ms = toronto.day_start_ms(days_from_civil(1919, 3, 31));
-            let utc_ms = days_from_civil(1919, 3, 31) * DAY_MS + 4 * 3_600_000 + 30 * 60_000;
-            assert_eq!(start_ms, utc_ms);
-        }
-
-        #[test]
-        fn east_of_greenwich_too_a_day_starts_with_the_change_inside_which_its_midnight_lies() {
-            // On the 31st of March, the 90th day, clocks go from 23:30 to 0:30: from two hours ahead to three.
-            let zone = TimeZone::posix("EET-2EEST-3,J90/23:30,J300/3").unwrap();
-            let day = days_from_civil(2026, 4, 1);
-            let start_ms = day * DAY_MS - 30 * 60_000 - 2 * 3_600_000;
-            assert_eq!(Named(zone).day_start_ms(day), start_ms);
         }
     }
 }
