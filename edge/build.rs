@@ -1,19 +1,20 @@
 //! Validates the policy that a deployment ships, so that a build with a policy that would be refused fails and
 //! names the field.
 
-use std::path::Path;
 use std::process::ExitCode;
 
-use weir_shared::invalid::{Invalid, read_json};
-use weir_shared::policy::Policy;
-use weir_shared::policy::doors::permit_origins;
-use weir_shared::wire::policy::PolicyDocument;
+use weir_core::invalid::{Invalid, read_json};
+use weir_policy::Policy;
+use weir_policy::doors::permit_origins;
+use weir_wire::policy::PolicyDocument;
+
+/// From the folder of this package, in which cargo runs this: another clone's build is of use as long as no path is in it.
+const POLICY: &str = "../policy.json";
 
 fn main() -> ExitCode {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../policy.json");
-    println!("cargo::rerun-if-changed={}", path.display());
+    println!("cargo::rerun-if-changed={POLICY}");
     println!("cargo::rerun-if-changed=build.rs");
-    let bytes = match std::fs::read(&path) {
+    let bytes = match std::fs::read(POLICY) {
         Ok(bytes) => bytes,
         Err(error) => {
             println!("cargo::error=policy.json cannot be read: {error}");
