@@ -30,17 +30,24 @@ pub(super) const ARTIFACT: Artifact = Artifact {
 fn make(environment: &Environment) -> Result<()> {
     let edge = paths::root().join("edge");
     let mut build = environment.command("worker-build")?;
-    build.arg("--release").current_dir(&edge);
+    // Without its own `wasm-opt`, which keeps the names of functions whatever it is told.
+    build.args(["--release", "--no-opt"]).current_dir(&edge);
     process::run(&mut build)?;
     pack(environment, &edge.join("build/index_bg.wasm"))?;
     enter(environment, &edge)
 }
 
-/// Puts functions of one name beside each other, which are much alike, so that they pack to less; then takes the names out,
-/// which only stack traces show: an eighth of the module. `worker-build` keeps them, whatever `wasm-opt` is told. The module
-/// itself says which features it uses: with others, `wasm-opt` writes imports as no runtime reads them yet.
+/// Makes the module small as it is packed by gzip: a value that is needed twice is worked out twice, and functions of one name,
+/// which are much alike, stand beside each other. The names go, which only stack traces show: an eighth of the module. The
+/// module itself says which features it uses: with others, `wasm-opt` writes imports as no runtime reads them yet.
 fn pack(environment: &Environment, module: &Path) -> Result<()> {
-    let passes = ["--reorder-functions-by-name", "--strip-target-features"];
+    let passes = [
+        "-Oz",
+        "--low-memory-unused",
+        "--skip-pass=local-cse",
+        "--reorder-functions-by-name",
+        "--strip-target-features",
+    ];
     rewrite(environment, &passes, module, module)
 }
 
