@@ -16,6 +16,8 @@ use std::path::PathBuf;
 
 use weir_shared::openapi;
 
+use crate::repository::root;
+
 /// Writes the pages instead of comparing them, where it is set.
 const WRITE: &str = "WEIR_WRITE_BOOK";
 
@@ -27,7 +29,7 @@ const COMMAND: &str =
 const NOTICE: &str = "<!-- Made of the code: see CONTRIBUTING.md. -->\n\n";
 
 fn sources() -> PathBuf {
-    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/src"))
+    root().join("docs/src")
 }
 
 #[test]

@@ -4,6 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::repository::root;
+
 /// The sources of what is shipped beside the crates in `shared`, from the root of the repository.
 const SOURCES: [&str; 4] = ["edge/src", "console/src", "cli/src", "agent/src"];
 
@@ -12,10 +14,6 @@ const MACHINES: [&str; 2] = ["shared/fairness/src/", "shared/policy/src/ideal.rs
 
 /// Where a claim becomes a message and a message a claim.
 const CARRIED: &str = "shared/fairness/src/rank.rs";
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
-}
 
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {

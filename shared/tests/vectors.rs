@@ -2,9 +2,10 @@
 
 use crate::replay;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::replay::{Counts, Report};
+use crate::repository::root;
 
 /// Names a folder to replay in the place of the project's own.
 const FOLDER: &str = "WEIR_VECTORS_DIR";
@@ -46,7 +47,7 @@ const OWN: [(&str, u64, u64, u64); 28] = [
 #[test]
 fn decisions_equal_the_golden_vectors() {
     let named = std::env::var_os(FOLDER).map(PathBuf::from);
-    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors");
+    let own = root().join("shared/tests/vectors");
     let report = replay::folder(named.as_deref().unwrap_or(&own));
     println!("{report}");
     assert!(report.is_clean(), "not every vector passed");

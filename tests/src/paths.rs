@@ -1,15 +1,22 @@
 //! Where the programs and the build under test are.
 
 use std::env;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
-/// The folder of the workspace.
+/// The folder of the workspace: the nearest above the one that this runs in. A program that was compiled in another clone
+/// finds the one that it runs in.
 pub fn workspace() -> PathBuf {
-    let crate_dir = Path::new(env!("CARGO_MANIFEST_DIR"));
-    crate_dir.parent().unwrap_or(crate_dir).to_path_buf()
+    let here = env::current_dir().unwrap_or_default();
+    let root = here.ancestors().find(|folder| folder.join("Cargo.lock").is_file());
+    root.unwrap_or(&here).to_path_buf()
+}
+
+/// Where this crate is.
+pub fn crate_dir() -> PathBuf {
+    workspace().join("tests")
 }
 
 /// The built Worker: `WEIR_EDGE_BUILD`, else `edge/build`.
@@ -49,6 +56,11 @@ pub fn agent() -> Result<PathBuf> {
         "weir-agent",
         "run `cargo build -p weir-agent`",
     )
+}
+
+/// A script of the Rust client's tests, which is compiled with them.
+pub fn rust_client() -> Result<PathBuf> {
+    beside("WEIR_RUST_CLIENT", "rust_client", "run `cargo build -p weir-tests`")
 }
 
 fn beside(variable: &str, name: &str, remedy: &str) -> Result<PathBuf> {

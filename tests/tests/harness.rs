@@ -1,10 +1,10 @@
 //! Controls of the harness itself: a broken promise must be found, and a kill must be a kill.
 
-use std::path::Path;
 use std::time::Duration;
 
 use weir_tests::checker::{Violation, violations};
 use weir_tests::fixtures::BUDGET;
+use weir_tests::paths::crate_dir;
 use weir_tests::workerd::{Setup, Workerd};
 use weir_tests::workload::Workload;
 
@@ -13,7 +13,7 @@ const LIMIT: u64 = 50;
 const WINDOW: Duration = Duration::from_millis(3_000);
 
 async fn forgetful() -> Workerd {
-    let build = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/forgetful");
+    let build = crate_dir().join("fixtures/forgetful");
     Setup::three_regions()
         .build(&build)
         .start()

@@ -1,7 +1,16 @@
 //! The clock of this crate: it runs natively, where the monotonic clock is at hand.
 
 use std::fmt;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
+
+/// The time of day, as files have it.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the ban is for wasm32; this crate runs natively only"
+)]
+pub(crate) fn now() -> SystemTime {
+    SystemTime::now()
+}
 
 /// Measures how long something took.
 #[derive(Clone, Copy)]

@@ -8,6 +8,7 @@ mod bench;
 mod book;
 mod browser;
 mod build;
+mod build_cache;
 mod bun;
 mod cached;
 mod clock;
@@ -15,7 +16,6 @@ mod cluster;
 #[cfg(test)]
 mod containers;
 mod crates;
-mod dependencies;
 mod dev;
 #[cfg(test)]
 mod documented;

@@ -43,9 +43,9 @@ pub(crate) fn workers() -> Result<PathBuf> {
     cached("workers")
 }
 
-/// Compiled dependencies, shared by all clones of one user.
-pub(crate) fn dependencies() -> Result<PathBuf> {
-    cached("dependencies")
+/// What was compiled, shared by all clones of one user.
+pub(crate) fn build_cache() -> Result<PathBuf> {
+    cached("build")
 }
 
 fn cached(name: &str) -> Result<PathBuf> {

@@ -8,7 +8,7 @@ use anyhow::Result;
 
 use crate::environment::Environment;
 use crate::tools::{NEXTEST, WASM_BINDGEN, WASM_PACK, WASM_SPLIT, WORKER_BUILD};
-use crate::{browser, bun, dependencies, go, node, python, rust, servers, tools, wrangler};
+use crate::{browser, build_cache, bun, go, node, python, rust, servers, tools, wrangler};
 
 /// What no set-up can mend: a missing Node is told before minutes of building tools.
 pub(crate) fn check() -> Result<()> {
@@ -82,7 +82,7 @@ pub(crate) fn everything() -> Result<Environment> {
 /// The toolchain, and what is kept of what it compiled in other clones.
 fn compiler() -> Result<()> {
     rust::ensure()?;
-    dependencies::restore()
+    build_cache::restore()
 }
 
 /// Installs one thing at a time: two threads would install the same.

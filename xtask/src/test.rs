@@ -36,9 +36,9 @@ use self::report::Report;
 use self::schedule::{Ended, Job};
 pub(crate) use self::steps::Step;
 use self::workbench::Workbench;
-use crate::clock::{Elapsed, Stopwatch};
+use crate::clock::{self, Elapsed, Stopwatch};
 use crate::environment::Environment;
-use crate::{dependencies, paths, progress, setup, tidy};
+use crate::{build_cache, paths, progress, setup, tidy};
 
 /// What to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,9 +59,10 @@ pub(crate) enum Scope {
 pub(crate) fn run(scope: Scope) -> Result<ExitCode> {
     let report = match scope {
         Scope::Everything => {
+            let began = clock::now();
             let report = beside_each_other()?;
             if report.has_passed(&Step::COMPILING) {
-                dependencies::keep()?;
+                build_cache::keep(began)?;
             }
             report
         }

@@ -28,7 +28,7 @@ struct Rule {
     reason: &'static str,
 }
 
-const RULES: [Rule; 10] = [
+const RULES: [Rule; 12] = [
     folder(["/home", "/"]),
     folder(["/root", "/"]),
     folder(["/work", "/"]),
@@ -38,6 +38,8 @@ const RULES: [Rule; 10] = [
     unfinished(["#[", "ignore"]),
     heavy(["BTree", "Map"]),
     heavy(["BTree", "Set"]),
+    of_one_clone(["env!(\"CARGO_MANIFEST", "_DIR"]),
+    of_one_clone(["env!(\"CARGO_BIN", "_EXE"]),
     Rule {
         covers: |path| path == "package-lock.json",
         parts: ["\"resolved\": ", "\"http"],
@@ -70,6 +72,15 @@ const fn heavy(parts: [&'static str; 2]) -> Rule {
         parts,
         at_start: true,
         reason: "becomes a lot of wasm: take the one of `ordered`",
+    }
+}
+
+const fn of_one_clone(parts: [&'static str; 2]) -> Rule {
+    Rule {
+        covers: is_kept,
+        parts,
+        at_start: true,
+        reason: "puts a path of this clone into a program that other clones take over",
     }
 }
 
@@ -151,6 +162,11 @@ fn is_rust(path: &str) -> bool {
     path.ends_with(".rs")
 }
 
+/// Whether what is compiled of it is kept for other clones: all but this program.
+fn is_kept(path: &str) -> bool {
+    is_rust(path) && !path.starts_with("xtask/")
+}
+
 /// Whether it is part of what the Worker or the console is made of. `ordered` itself names what it stands in for.
 fn becomes_wasm(path: &str) -> bool {
     let sources = ["edge/src/", "console/src/"];
@@ -181,6 +197,13 @@ mod tests {
         );
         offends("edge/src/a.rs", ["use std::collections::BTree", "Set;"]);
         passes("shared/tests/a.rs", "use std::collections::BTreeMap;");
+    }
+
+    #[test]
+    fn no_program_that_other_clones_take_over_has_a_path_of_this_one() {
+        offends("tests/src/a.rs", ["Path::new(env!(\"CARGO_MANIFEST", "_DIR\"))"]);
+        offends("cli/tests/e2e.rs", ["env!(\"CARGO_BIN", "_EXE_weir\")"]);
+        passes("xtask/src/a.rs", "env!(\"CARGO_MANIFEST_DIR\")");
     }
 
     #[test]

@@ -3,10 +3,18 @@
 
 mod deciding;
 
+use std::path::PathBuf;
 use std::process::{Command, Output};
 
+/// Beside this test's own folder: it may have been built in another clone, of which a path in here would be.
+fn program() -> PathBuf {
+    let tests = std::env::current_exe().unwrap();
+    let built = tests.ancestors().nth(2).unwrap();
+    built.join(format!("weir-agent{}", std::env::consts::EXE_SUFFIX))
+}
+
 fn agent(words: &[&str]) -> Output {
-    let mut agent = Command::new(env!("CARGO_BIN_EXE_weir-agent"));
+    let mut agent = Command::new(program());
     for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("WEIR_")) {
         agent.env_remove(name);
     }

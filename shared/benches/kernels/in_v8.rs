@@ -25,7 +25,7 @@ struct Timed {
 /// What could not be built or run.
 pub fn time(turns: usize, runs: u64) -> Result<OrderedMap<String, Spread>, String> {
     let module = built()?;
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/kernels/time.cjs");
+    let script = Path::new("benches/kernels/time.cjs");
     let mut node = Command::new("node");
     node.arg("--max-old-space-size=4096")
         .arg(script)
@@ -40,7 +40,7 @@ pub fn time(turns: usize, runs: u64) -> Result<OrderedMap<String, Spread>, Strin
 
 /// Builds the module and answers where it is.
 fn built() -> Result<PathBuf, String> {
-    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
+    let manifest = Path::new("Cargo.toml");
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args([
         "build",

@@ -3,9 +3,10 @@
 use weir_shared::ordered::OrderedSet;
 use weir_shared::report::metrics::FAMILIES;
 
+use crate::repository::root;
+
 fn file(path: &str) -> String {
-    let path = format!("{}/../{path}", env!("CARGO_MANIFEST_DIR"));
-    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
+    std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
 /// What follows `key: ` in a line, dashes of lists left out.

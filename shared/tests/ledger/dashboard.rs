@@ -4,8 +4,10 @@ use weir_shared::ordered::OrderedSet;
 use weir_shared::report::metrics::FAMILIES;
 use weir_shared::report::metrics::families::Kind;
 
+use crate::repository::root;
+
 fn dashboard() -> serde_json::Value {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../dashboards/weir.json");
+    let path = root().join("dashboards/weir.json");
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 

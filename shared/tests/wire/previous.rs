@@ -15,6 +15,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::repository::root;
+
 /// What the version before wrote.
 const FORMS: &str = include_str!("../previous/forms.jsonl");
 
@@ -164,7 +166,7 @@ const BUILT_IN: [&str; 3] = ["String", "Vec", "u64"];
 #[test]
 fn every_form_of_the_version_before_has_its_type() {
     let mut sources = String::new();
-    for folder in std::fs::read_dir(env!("CARGO_MANIFEST_DIR")).unwrap() {
+    for folder in std::fs::read_dir(root().join("shared")).unwrap() {
         let folder = folder.unwrap().path();
         if folder.join("Cargo.toml").is_file() {
             read_all(folder.join("src"), &mut sources);

@@ -1,11 +1,11 @@
 //! The control: a call of an object and a row for each check.
 
-use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use serde_json::Value;
 use weir_tests::clock::now;
+use weir_tests::paths::crate_dir;
 use weir_tests::workerd::Setup;
 
 use crate::deployment::{Measured, cpu_ms};
@@ -17,7 +17,7 @@ const RATE: u64 = 320;
 
 /// Steady checks for a while.
 pub async fn measure(lasts: Duration) -> Result<Measured> {
-    let build = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/row_per_check");
+    let build = crate_dir().join("fixtures/row_per_check");
     let mut workerd = Setup::bare().build(&build).optimised().start().await?;
     let clients = workerd.clients()?;
     let folder = workerd.disk();

@@ -4,6 +4,7 @@ use std::process::Command;
 
 use serde_json::json;
 use weir_tests::fixtures::with;
+use weir_tests::paths;
 use weir_tests::workerd::TOKEN;
 
 use super::interface::names_are_those_of_the_interface_and_no_others;
@@ -19,7 +20,7 @@ pub(super) struct Rust;
 
 impl Scripts for Rust {
     fn program(&self, script: &str) -> Command {
-        let mut program = Command::new(env!("CARGO_BIN_EXE_rust_client"));
+        let mut program = Command::new(paths::rust_client().unwrap());
         program.arg(script);
         program
     }

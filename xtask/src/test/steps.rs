@@ -54,11 +54,11 @@ impl Step {
     /// Those of a quick run: what a developer runs between two commits. What runs natively is linted as it is compiled.
     pub(super) const QUICK: [Self; 4] = [Self::Tidy, Self::Fmt, Self::Native, Self::ClippyWasm];
 
-    /// Those after which all dependencies are compiled.
+    /// Those after which everything is compiled.
     pub(super) const COMPILING: [Self; 4] = [
         Self::Compile,
         Self::BuildEdge,
-        Self::BuildConsole,
+        Self::Browser,
         Self::ClippyWasm,
     ];
 

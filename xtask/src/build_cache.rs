@@ -1,24 +1,31 @@
-//! Compiled dependencies, kept for all clones of one user: in a fresh clone, cargo compiles only what is Weir's own.
+//! What clones of one user have compiled, kept for the next: in a fresh clone, cargo compiles only what has changed.
 //!
-//! Cargo judges by its own fingerprints whether it can use them. Packages of the workspace are not kept: cargo tells by the
-//! times of their files whether they changed, which says nothing in another clone.
+//! Cargo judges by its own fingerprints what of it is of use. It tells by the times of files whether a package of the
+//! workspace changed; in a fresh clone, files whose content is that of the kept build get an old time ([`sources`]).
 
-mod members;
+mod sources;
 
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use anyhow::{Context, Result};
 
-use self::members::Members;
+use self::sources::Sources;
 use crate::stamp::Fingerprint;
 use crate::{cached, paths, progress, rust};
 
-/// The folders that cargo keeps for each profile; what they hold has a hash in its name.
+/// The folders that cargo keeps for each profile.
 const FOLDERS: [&str; 3] = [".fingerprint", "build", "deps"];
 
-/// What decides how dependencies are compiled.
+/// What the builds for release leave, and by what they know whether it is up to date: contents.
+const RELEASED: [&str; 3] = ["edge/build", "console/dist", ".weir/stamps"];
+
+/// This program is compiled in each clone: it knows where the clone is.
+const THIS_PROGRAM: &str = "xtask";
+
+/// What decides how all of it is compiled.
 const INPUTS: [&str; 4] = [
     "Cargo.lock",
     "Cargo.toml",
@@ -28,48 +35,66 @@ const INPUTS: [&str; 4] = [
 
 /// Puts what is kept into a clone in which nothing has been compiled but this program.
 pub(crate) fn restore() -> Result<()> {
-    let note = paths::local("dependencies");
+    let note = paths::local("restored");
     if note.exists() {
         return Ok(());
     }
-    let (from, to) = (kept()?, target());
-    if !from.is_dir() {
+    let home = kept()?;
+    if !home.is_dir() {
         return Ok(());
     }
-    let taken = progress::step("taking over compiled dependencies", || {
-        each_profile(&from, |profile| {
-            copy_profile(&from.join(profile), &to.join(profile), &Members::default())
-        })
+    let taken = progress::step("taking over what other clones compiled", || {
+        take(&home, paths::root())
     });
-    // Another clone may keep newer ones meanwhile. Cargo compiles what is missing.
+    // Another clone may keep a newer build meanwhile. Cargo compiles what is missing.
     if let Err(error) = taken {
-        progress::note(&format!("not all of them: {error:#}"));
+        progress::note(&format!("not all of it: {error:#}"));
     }
     fs::create_dir_all(paths::local("")).context("creating the folder of local state")?;
-    File::create(&note).context("noting that dependencies were taken over")?;
+    File::create(&note).context("noting what was taken over")?;
     Ok(())
 }
 
-/// Keeps what this clone compiled, if nothing is kept that was compiled alike.
-pub(crate) fn keep() -> Result<()> {
-    let home = kept()?;
-    if home.is_dir() {
+fn take(home: &Path, clone: &Path) -> Result<()> {
+    let target = home.join("target");
+    each_profile(&target, |profile| {
+        copy_profile(&target.join(profile), &clone.join("target").join(profile))
+    })?;
+    for folder in RELEASED {
+        if home.join(folder).exists() && !clone.join(folder).exists() {
+            copy(&home.join(folder), &clone.join(folder))?;
+        }
+    }
+    Sources::read(home)?.age(clone)
+}
+
+/// Keeps what this clone compiled since `began`, unless a build of the same sources is kept.
+pub(crate) fn keep(began: SystemTime) -> Result<()> {
+    let (home, clone) = (kept()?, paths::root());
+    let sources = Sources::of(clone, began)?;
+    if Sources::read(&home).is_ok_and(|kept| kept == sources) {
         return Ok(());
     }
-    let members = Members::of_workspace()?;
     // One folder, for the newest versions: earlier ones are of no use to a clone of today.
-    if let Some(all) = home.parent() {
-        let _ = fs::remove_dir_all(all);
+    for name in names(&paths::build_cache()?)? {
+        let other = paths::build_cache()?.join(name);
+        if other != home {
+            let _ = fs::remove_dir_all(other);
+        }
     }
-    let from = target();
-    cached::fill(&home, "compiled dependencies", |to| {
-        each_profile(&from, |profile| {
-            copy_profile(&from.join(profile), &to.join(profile), &members)
-        })
+    cached::fill(&home, "what this clone compiled", |to| {
+        let target = clone.join("target");
+        each_profile(&target, |profile| {
+            copy_profile(&target.join(profile), &to.join("target").join(profile))
+        })?;
+        for folder in RELEASED.into_iter().filter(|folder| clone.join(folder).exists()) {
+            copy(&clone.join(folder), &to.join(folder))?;
+        }
+        sources.write(to)
     })
 }
 
-/// Where they are kept: another compiler, version or profile has another folder.
+/// Where it is kept: another compiler, version or profile has another folder.
 fn kept() -> Result<PathBuf> {
     let mut print = Fingerprint::new();
     print.text("rustc", &rust::version()?);
@@ -78,11 +103,7 @@ fn kept() -> Result<PathBuf> {
     }
     let mut name = print.finish();
     name.truncate(16);
-    Ok(paths::dependencies()?.join(name))
-}
-
-fn target() -> PathBuf {
-    paths::root().join("target")
+    Ok(paths::build_cache()?.join(name))
 }
 
 /// Each folder of a profile below, such as `debug` and `wasm32-unknown-unknown/release`.
@@ -99,18 +120,24 @@ fn each_profile(target: &Path, mut each: impl FnMut(&Path) -> Result<()>) -> Res
     Ok(())
 }
 
-/// Copies what is no member's, in the place of what is there: cargo compiles anew what is older than what it is made of, so
-/// the few that this program has just been made of would make it compile all that stands on them.
-fn copy_profile(from: &Path, to: &Path, members: &Members) -> Result<()> {
+/// Copies all but this program, in the place of what is there: cargo compiles anew what is older than what it is made of, so
+/// the few dependencies that this program has just been made of would make it compile all that stands on them.
+fn copy_profile(from: &Path, to: &Path) -> Result<()> {
     for folder in FOLDERS {
         for name in names(&from.join(folder))? {
-            if !members.made(&name) {
+            if !is_this_program(&name) {
                 let (from, to) = (from.join(folder).join(&name), to.join(folder).join(&name));
                 replace(&from, &to).with_context(|| format!("copying {}", from.display()))?;
             }
         }
     }
     Ok(())
+}
+
+/// Whether cargo made what has this name for this program or its tests: `xtask-0123456789abcdef`, `xtask.d`.
+fn is_this_program(name: &str) -> bool {
+    name.strip_prefix(THIS_PROGRAM)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '.']))
 }
 
 /// Nothing of what was there remains: a program that runs keeps the file that it was started from.
@@ -155,7 +182,7 @@ fn names(folder: &Path) -> Result<Vec<String>> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, SystemTime};
+    use std::time::Duration;
 
     use super::*;
 
@@ -178,29 +205,30 @@ mod tests {
     }
 
     #[test]
-    fn what_others_wrote_is_copied_with_its_time_and_what_is_weir_s_own_is_not() {
+    fn all_is_copied_with_its_time_but_for_this_program() {
         let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let dependency = format!("deps/libserde-{HASH}.rlib");
         written(&from.path().join(&dependency), "serde");
-        written(
-            &from.path().join(format!("deps/libweir_shared-{HASH}.rlib")),
-            "weir",
-        );
         written(
             &from.path().join(format!("build/libm-{HASH}/out/made.rs")),
             "made",
         );
         written(&from.path().join("deps/weir_edge.wasm"), "linked");
+        written(&from.path().join(format!("deps/xtask-{HASH}")), "this");
+        written(&from.path().join(format!("deps/xtask-{HASH}.d")), "this");
         let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000);
         let file = File::options()
             .append(true)
             .open(from.path().join(&dependency));
         file.unwrap().set_modified(time).unwrap();
 
-        copy_profile(from.path(), to.path(), &Members::named(&["weir-shared"])).unwrap();
+        copy_profile(from.path(), to.path()).unwrap();
 
         let names = names(&to.path().join("deps")).unwrap();
-        assert_eq!(names, [format!("libserde-{HASH}.rlib")]);
+        assert_eq!(
+            names,
+            [format!("libserde-{HASH}.rlib"), "weir_edge.wasm".to_owned()]
+        );
         let copied = fs::metadata(to.path().join(&dependency)).unwrap();
         assert_eq!(copied.modified().unwrap(), time);
         let made = to.path().join(format!("build/libm-{HASH}/out/made.rs"));
@@ -217,7 +245,7 @@ mod tests {
         written(&to.path().join(&folder).join("lib-serde"), "its own");
         written(&to.path().join(&library), "its own");
 
-        copy_profile(from.path(), to.path(), &Members::default()).unwrap();
+        copy_profile(from.path(), to.path()).unwrap();
 
         let left = super::names(&to.path().join(&folder)).unwrap();
         assert_eq!(left, ["invoked.timestamp"]);
@@ -227,6 +255,22 @@ mod tests {
         );
         let time = |at: &Path| fs::metadata(at.join(&library)).unwrap().modified().unwrap();
         assert_eq!(time(to.path()), time(from.path()));
+    }
+
+    #[test]
+    fn a_clone_takes_over_what_was_built_unless_it_has_built_it_itself() {
+        let (home, clone) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        for folder in RELEASED {
+            written(&home.path().join(folder).join("made"), "kept");
+        }
+        written(&clone.path().join("edge/build/made"), "its own");
+        Sources::default().write(home.path()).unwrap();
+
+        take(home.path(), clone.path()).unwrap();
+
+        let texts = RELEASED.map(|folder| clone.path().join(folder).join("made"));
+        let texts = texts.map(|file| fs::read_to_string(file).unwrap());
+        assert_eq!(texts, ["its own", "kept", "kept"]);
     }
 
     #[test]
