@@ -39,9 +39,11 @@ fn make(environment: &Environment) -> Result<()> {
 
 /// Makes the module small as it is packed by gzip: a value that is needed twice is worked out twice, and functions of one name,
 /// which are much alike, stand beside each other. The names go, which only stack traces show: an eighth of the module. The
-/// module itself says which features it uses: with others, `wasm-opt` writes imports as no runtime reads them yet.
+/// module itself says which features it uses, but for the one by which `wasm-bindgen` catches what JavaScript throws: with all
+/// that there are, `wasm-opt` writes imports as no runtime reads them yet.
 fn pack(environment: &Environment, module: &Path) -> Result<()> {
     let passes = [
+        "--enable-exception-handling",
         "-Oz",
         "--low-memory-unused",
         "--skip-pass=local-cse",
