@@ -12,6 +12,9 @@ use crate::{clock, folders, paths, ports};
 
 const READY_DEADLINE: Duration = Duration::from_secs(30);
 
+/// What a Worker finds the one under that it calls.
+pub const CALLED: &str = "CALLED";
+
 /// One Worker.
 #[derive(Debug, Clone)]
 pub struct Script {
@@ -21,6 +24,8 @@ pub struct Script {
     pub text: String,
     /// The class of its objects, with SQLite, bound under the same name.
     pub object: Option<&'static str>,
+    /// The Worker among those that start with it whose methods it calls, bound as [`CALLED`].
+    pub calls: Option<&'static str>,
 }
 
 /// Several Workers in one process, each an isolate with a port of its own. Killed when it is dropped.
@@ -111,23 +116,33 @@ fn config(scripts: &[Script], ports: &[(&str, u16)], folder: &TempDir) -> Result
          (name = \"internet\", network = (allow = [\"public\", \"private\", \"local\"])),\n"
     );
     let (mut sockets, mut workers) = (String::new(), String::new());
-    for (Script { name, object, .. }, (_, port)) in scripts.iter().zip(ports) {
+    for (script, (_, port)) in scripts.iter().zip(ports) {
+        let Script { name, object, .. } = script;
         writeln!(services, "    (name = {name:?}, worker = .{name}),")?;
         writeln!(
             sockets,
             "    (name = {name:?}, address = \"127.0.0.1:{port}\", http = (), service = {name:?}),"
         )?;
+        let mut bindings = String::new();
+        if let Some(class) = object {
+            write!(
+                bindings,
+                "(name = {class:?}, durableObjectNamespace = {class:?}), "
+            )?;
+        }
+        if let Some(called) = script.calls {
+            write!(bindings, "(name = {CALLED:?}, service = {called:?}), ")?;
+        }
         let objects = object.map_or_else(String::new, |class| {
             format!(
-                "  bindings = [(name = {class:?}, durableObjectNamespace = {class:?})],\n  \
-                 durableObjectNamespaces = [(className = {class:?}, uniqueKey = {class:?}, enableSql = true)],\n  \
+                "  durableObjectNamespaces = [(className = {class:?}, uniqueKey = {class:?}, enableSql = true)],\n  \
                  durableObjectStorage = (localDisk = \"disk\"),\n"
             )
         });
         writeln!(
             workers,
             "const {name} :Workerd.Worker = (\n  compatibilityDate = {date:?},\n  \
-             modules = [(name = \"{name}.js\", esModule = embed \"{name}.js\")],\n{objects});"
+             modules = [(name = \"{name}.js\", esModule = embed \"{name}.js\")],\n  bindings = [{bindings}],\n{objects});"
         )?;
     }
     Ok(format!(

@@ -355,12 +355,14 @@ impl Workerd {
 
     /// A client of the probe.
     pub fn probe(&self) -> Result<Client> {
-        let service = self
-            .services
-            .iter()
-            .find(|service| service.is_probe)
-            .context("this setup has no probe")?;
-        Client::new(format!("http://127.0.0.1:{}", service.port))
+        Client::new(format!("http://127.0.0.1:{}", self.probe_port()?))
+    }
+
+    /// The port of the probe.
+    pub fn probe_port(&self) -> Result<u16> {
+        let mut services = self.services.iter();
+        let probe = services.find(|service| service.is_probe);
+        Ok(probe.context("this setup has no probe")?.port)
     }
 
     /// The folder with one subfolder of SQLite files for each class.

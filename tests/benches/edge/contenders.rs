@@ -12,7 +12,7 @@ use weir_tests::plain::Plain;
 use weir_tests::process::ProcessTree;
 use weir_tests::workerd::{Setup, Workerd};
 
-use crate::scripts::{CONSTANT, OBJECT, PARSES, scripts};
+use crate::scripts::{CALLS, CALLS_AN_ANSWER, CONSTANT, OBJECT, PARSES, caller, scripts};
 
 /// Checks of a batch.
 pub const BATCH: usize = 100;
@@ -21,10 +21,16 @@ pub const BATCH: usize = 100;
 pub const BASE: usize = 1;
 
 /// The single check that a batch is compared with, by its place.
-pub const SINGLE: usize = 3;
+pub const SINGLE: usize = 4;
 
 /// The batch, by its place.
-pub const BATCHED: usize = 8;
+pub const BATCHED: usize = 9;
+
+/// The calls that those of Weir are compared with, by their place.
+pub const CALLED: usize = 3;
+
+/// Those of Weir, by their place.
+pub const CALLED_WEIR: usize = 11;
 
 const TENANT: &str = "pro:acme";
 
@@ -62,7 +68,7 @@ pub struct Contender {
 impl Field {
     pub fn start(runtime: &Runtime) -> Result<Self> {
         eprintln!("starting workerd");
-        let weir = runtime.block_on(Setup::isolates(&["weur"]).optimised().start())?;
+        let weir = runtime.block_on(setup().start())?;
         let tokens = runtime.block_on(prepare(&weir))?;
         let admin = weir.client(0)?.with_token(&tokens.admin);
         let answer = runtime.block_on(admin.post("/v1/check", &spend("tokens")))?;
@@ -73,10 +79,8 @@ impl Field {
         let plain = Plain::start(&scripts(&answer)?)?;
         let mut contenders = by_hand(&plain, &tokens)?;
         contenders.extend(of_weir(Process::Weir, &weir, &tokens)?);
-        let previous = paths::previous_build().map(|build| {
-            let setup = Setup::isolates(&["weur"]).optimised().build(&build);
-            runtime.block_on(setup.start())
-        });
+        let previous =
+            paths::previous_build().map(|build| runtime.block_on(setup().build(&build).start()));
         let previous = previous.transpose()?;
         if let Some(previous) = &previous {
             let tokens = runtime.block_on(prepare(previous))?;
@@ -140,6 +144,13 @@ impl Field {
     }
 }
 
+/// One isolate, and a Worker that calls it.
+fn setup() -> Setup {
+    Setup::isolates(&["weur"])
+        .optimised()
+        .probe(&caller("WEIR"))
+}
+
 /// The question that the Workers written by hand are asked is the one that Weir is asked.
 fn held(port: u16, tokens: &Tokens) -> Ask {
     Ask::post(port, "/v1/check", &tokens.service, &spend("tokens"))
@@ -147,15 +158,28 @@ fn held(port: u16, tokens: &Tokens) -> Ask {
 
 fn by_hand(plain: &Plain, tokens: &Tokens) -> Result<Vec<Contender>> {
     [
-        ("JavaScript, constant answer, question unread", CONSTANT),
-        ("(a) JavaScript, question parsed, constant answer", PARSES),
-        ("(b) JavaScript, an object's call and a row a check", OBJECT),
+        ("JavaScript, constant answer, question unread", CONSTANT, 1),
+        (
+            "(a) JavaScript, question parsed, constant answer",
+            PARSES,
+            1,
+        ),
+        (
+            "(b) JavaScript, an object's call and a row a check",
+            OBJECT,
+            1,
+        ),
+        (
+            "(c) JavaScript, 20 calls of a method that answers a constant",
+            CALLS,
+            CALLS_AN_ANSWER,
+        ),
     ]
-    .map(|(name, script)| {
+    .map(|(name, script, decisions)| {
         Ok(Contender {
             name,
             ask: held(plain.port(script)?, tokens).admitted(1),
-            decisions: 1,
+            decisions,
             process: Process::Plain,
         })
     })
@@ -198,6 +222,11 @@ fn of_weir(process: Process, weir: &Workerd, tokens: &Tokens) -> Result<Vec<Cont
             BATCH,
         ),
         ("Weir, `GET /healthz`", Ask::get(port, "/healthz"), 1),
+        (
+            "Weir, 20 calls of `check` over a service binding",
+            held(weir.probe_port()?, tokens).admitted(1),
+            CALLS_AN_ANSWER,
+        ),
     ];
     let contenders = rows.map(|(name, ask, decisions)| Contender {
         name,

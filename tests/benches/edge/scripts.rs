@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use serde_json::{Map, Value};
-use weir_tests::plain::Script;
+use weir_tests::plain::{CALLED, Script};
 use weir_tests::reply::Reply;
 
 /// Header fields that the runtime sets by itself.
@@ -23,8 +23,17 @@ pub const PARSES: &str = "parses";
 /// Asks an object for each check, which writes a row for it.
 pub const OBJECT: &str = "object";
 
-/// Three Workers that answer what Weir answered, with the same header fields.
-pub fn scripts(answer: &Reply) -> Result<[Script; 3]> {
+/// Calls a method of another Worker for each check.
+pub const CALLS: &str = "calls";
+
+/// Has the method, which answers whatever comes.
+const METHOD: &str = "method";
+
+/// Calls of one answer: what the question comes by is little beside them.
+pub const CALLS_AN_ANSWER: usize = 20;
+
+/// Five Workers that answer what Weir answered: over HTTP with the same header fields, or to a call.
+pub fn scripts(answer: &Reply) -> Result<[Script; 5]> {
     let headers: Map<String, Value> = answer
         .headers
         .iter()
@@ -33,6 +42,7 @@ pub fn scripts(answer: &Reply) -> Result<[Script; 3]> {
         .collect::<Result<_>>()?;
     let headers = Value::Object(headers);
     let body = Value::String(answer.text());
+    let decision: Value = serde_json::from_str(&answer.text())?;
     let answer = format!("const headers = {headers};\nconst body = {body};\n");
     Ok([
         script(CONSTANT, &answer, "async fetch() {"),
@@ -56,8 +66,45 @@ pub fn scripts(answer: &Reply) -> Result<[Script; 3]> {
     if (!(await counter.spend(tenant, cost))) return new Response(null, { status: 429 });",
             )
         },
+        Script {
+            name: CALLS,
+            text: caller(CALLED),
+            object: None,
+            calls: Some(METHOD),
+        },
+        Script {
+            name: METHOD,
+            text: format!(
+                "{ENTRYPOINT}  check(token, question) {{\n    return {decision};\n  }}\n}}\n"
+            ),
+            object: None,
+            calls: None,
+        },
     ])
 }
+
+/// A Worker that calls `check` of what is bound, with the token and the question of a request, and answers whether all were
+/// admitted.
+pub fn caller(binding: &str) -> String {
+    format!(
+        "export default {{
+  async fetch(request, env) {{
+    const token = request.headers.get(\"authorization\").slice(7);
+    const question = await request.json();
+    let allowed = true;
+    for (let call = 0; call < {CALLS_AN_ANSWER}; call++) {{
+      allowed &&= (await env.{binding}.check(token, question)).allowed;
+    }}
+    return Response.json({{ allowed, reason: allowed ? \"admitted\" : \"other\" }});
+  }},
+}};
+"
+    )
+}
+
+const ENTRYPOINT: &str = r#"import { WorkerEntrypoint } from "cloudflare:workers";
+export default class extends WorkerEntrypoint {
+"#;
 
 fn script(name: &'static str, answer: &str, start: &str) -> Script {
     Script {
@@ -66,6 +113,7 @@ fn script(name: &'static str, answer: &str, start: &str) -> Script {
             "{answer}export default {{\n  {start}\n    return new Response(body, {{ headers }});\n  }},\n}};\n"
         ),
         object: None,
+        calls: None,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use weir_tests::spread::{Spread, quantile};
 
-use crate::contenders::{BASE, BATCHED, SINGLE};
+use crate::contenders::{BASE, BATCHED, CALLED, CALLED_WEIR, SINGLE};
 use crate::turns::{Turn, Turns};
 
 pub fn print(all: &[Turns]) {
@@ -35,6 +35,12 @@ pub fn print(all: &[Turns]) {
          same processor time.",
         scaled(ratio(batch, single, |turn| turn.answers_per_sec), decisions),
         scaled(ratio(single, batch, |turn| turn.cpu_us), decisions),
+    );
+    let (weir, called) = (&all[CALLED_WEIR], &all[CALLED]);
+    println!(
+        "\nCalls of `check` over a service binding: {:.2} of those of (c) a second, {:.2} in the same processor time.",
+        ratio(weir, called, |turn| turn.answers_per_sec),
+        ratio(called, weir, |turn| turn.cpu_us),
     );
 }
 

@@ -109,6 +109,7 @@ fn hands_on(origin: &str) -> Script {
             "export default {{ fetch(request) {{ return fetch({origin:?} + new URL(request.url).pathname, request); }} }};\n"
         ),
         object: None,
+        calls: None,
     }
 }
 

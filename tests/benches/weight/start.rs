@@ -30,6 +30,7 @@ pub fn measure(runtime: &Runtime) -> Result<()> {
         name: "plain",
         text: PLAIN.to_owned(),
         object: None,
+        calls: None,
     };
     let mut plain = Plain::start(&[script])?;
     let mut weir = runtime.block_on(Setup::isolates(&["weur"]).optimised().start())?;
