@@ -179,9 +179,9 @@ mod refusal;
 #[cfg(not(target_arch = "wasm32"))]
 mod registry;
 #[cfg(not(target_arch = "wasm32"))]
-mod repository;
-#[cfg(not(target_arch = "wasm32"))]
 mod replay;
+#[cfg(not(target_arch = "wasm32"))]
+mod repository;
 #[cfg(not(target_arch = "wasm32"))]
 mod rolling;
 #[cfg(not(target_arch = "wasm32"))]

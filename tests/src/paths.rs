@@ -10,7 +10,9 @@ use serde::Deserialize;
 /// finds the one that it runs in.
 pub fn workspace() -> PathBuf {
     let here = env::current_dir().unwrap_or_default();
-    let root = here.ancestors().find(|folder| folder.join("Cargo.lock").is_file());
+    let root = here
+        .ancestors()
+        .find(|folder| folder.join("Cargo.lock").is_file());
     root.unwrap_or(&here).to_path_buf()
 }
 
@@ -60,7 +62,11 @@ pub fn agent() -> Result<PathBuf> {
 
 /// A script of the Rust client's tests, which is compiled with them.
 pub fn rust_client() -> Result<PathBuf> {
-    beside("WEIR_RUST_CLIENT", "rust_client", "run `cargo build -p weir-tests`")
+    beside(
+        "WEIR_RUST_CLIENT",
+        "rust_client",
+        "run `cargo build -p weir-tests`",
+    )
 }
 
 fn beside(variable: &str, name: &str, remedy: &str) -> Result<PathBuf> {

@@ -87,7 +87,10 @@ pub(crate) fn keep(began: SystemTime) -> Result<()> {
         each_profile(&target, |profile| {
             copy_profile(&target.join(profile), &to.join("target").join(profile))
         })?;
-        for folder in RELEASED.into_iter().filter(|folder| clone.join(folder).exists()) {
+        for folder in RELEASED
+            .into_iter()
+            .filter(|folder| clone.join(folder).exists())
+        {
             copy(&clone.join(folder), &to.join(folder))?;
         }
         sources.write(to)

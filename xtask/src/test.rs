@@ -1,6 +1,6 @@
 //! `test`: everything that is checked, step by step, with a table at the end.
 //!
-//! Two steps run beside each other. What each of them writes goes to a file and is shown in one piece when it ends; a step
+//! Three steps run beside each other. What each of them writes goes to a file and is shown in one piece when it ends; a step
 //! that runs alone shows it as it comes.
 
 mod browser;

@@ -201,7 +201,10 @@ mod tests {
 
     #[test]
     fn no_program_that_other_clones_take_over_has_a_path_of_this_one() {
-        offends("tests/src/a.rs", ["Path::new(env!(\"CARGO_MANIFEST", "_DIR\"))"]);
+        offends(
+            "tests/src/a.rs",
+            ["Path::new(env!(\"CARGO_MANIFEST", "_DIR\"))"],
+        );
         offends("cli/tests/e2e.rs", ["env!(\"CARGO_BIN", "_EXE_weir\")"]);
         passes("xtask/src/a.rs", "env!(\"CARGO_MANIFEST_DIR\")");
     }

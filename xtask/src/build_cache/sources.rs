@@ -43,7 +43,9 @@ impl Sources {
     pub(super) fn age(&self, clone: &Path) -> Result<()> {
         for (path, kept) in &self.0 {
             let full = clone.join(path);
-            let is_file = fs::symlink_metadata(&full).as_ref().is_ok_and(Metadata::is_file);
+            let is_file = fs::symlink_metadata(&full)
+                .as_ref()
+                .is_ok_and(Metadata::is_file);
             if is_file && digest(clone, path)? == *kept {
                 let file = File::options().append(true).open(&full);
                 file.and_then(|file| file.set_modified(SystemTime::UNIX_EPOCH + LONG_AGO))
@@ -95,7 +97,10 @@ mod tests {
 
         let home = tempfile::tempdir().unwrap();
         sources.write(home.path()).unwrap();
-        Sources::read(home.path()).unwrap().age(clone.path()).unwrap();
+        Sources::read(home.path())
+            .unwrap()
+            .age(clone.path())
+            .unwrap();
 
         let long_ago = SystemTime::UNIX_EPOCH + LONG_AGO;
         assert_eq!(modified(&clone.path().join("same")), long_ago);
