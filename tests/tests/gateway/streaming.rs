@@ -116,9 +116,9 @@ async fn a_compressed_answer_stays_as_it_is() {
 }
 
 /// More than an isolate may have.
-const LARGE_MB: u64 = 256;
+const LARGE_MB: u64 = 512;
 
-/// What a body may take of memory on its way, with what the runtime takes for itself: half of the body.
+/// What a body may take of memory on its way, with what the runtime takes for itself: a quarter of the body.
 const GROWTH_KIB_MAX: u64 = 128 * 1024;
 
 #[tokio::test(flavor = "multi_thread")]

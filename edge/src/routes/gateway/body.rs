@@ -6,12 +6,17 @@ use std::rc::Rc;
 
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
-use wasm_bindgen_futures::{JsFuture, spawn_local};
-use web_sys::{ReadableStream, TransformStream};
+use wasm_bindgen_futures::{JsFuture, future_to_promise, spawn_local};
+use web_sys::{
+    ReadableStream, ReadableStreamDefaultReader, TransformStream, WritableStreamDefaultWriter,
+};
 use weir_shared::gateway::usage::reader::UsageReader;
-use worker::js_sys::{Array, Function, Object, Promise, Reflect, Uint8Array, global};
+use worker::js_sys::{Array, ArrayBuffer, Function, Object, Promise, Reflect, Uint8Array, global};
 
 use crate::http::failure::Failure;
+
+/// How much of a body that is counted is under way at once.
+const BUFFER_BYTES: u32 = 64 * 1024;
 
 /// A body that passes by.
 pub struct Passing {
@@ -23,10 +28,9 @@ pub struct Passing {
     pub counted: Option<Counted>,
 }
 
-/// Counts the bytes of a body. Kept for as long as the body passes.
+/// The bytes of a body, as they pass.
 pub struct Counted {
     bytes: Rc<Cell<u64>>,
-    _transform: Closure<dyn FnMut(JsValue, JsValue)>,
 }
 
 impl Counted {
@@ -58,25 +62,65 @@ pub fn pass(body: &ReadableStream, length: Option<u64>) -> Result<Passing, Failu
 /// # Errors
 /// When the platform has no such stream.
 pub fn count(body: &ReadableStream) -> Result<Passing, Failure> {
-    let bytes = Rc::new(Cell::new(0_u64));
-    let counter = Rc::clone(&bytes);
-    let transform = move |chunk: JsValue, controller: JsValue| {
-        if let Some(chunk) = chunk.dyn_ref::<Uint8Array>() {
-            let total = counter.get().saturating_add(u64::from(chunk.byte_length()));
-            counter.set(total);
-        }
-        enqueue(&controller, &chunk);
-    };
-    let transform = Closure::<dyn FnMut(JsValue, JsValue)>::new(transform);
-    let through = transformed(&[("transform", transform.as_ref())])?;
+    let bytes = Rc::new(Cell::new(0));
+    let through = native("IdentityTransformStream", &Array::new())?;
+    let writer = through.writable().get_writer().map_err(failure)?;
+    let passed = pump(reader(body)?, writer, Rc::clone(&bytes));
     Ok(Passing {
-        passing: body.pipe_to(&through.writable()),
+        passing: future_to_promise(passed),
         out: through.readable(),
-        counted: Some(Counted {
-            bytes,
-            _transform: transform,
-        }),
+        counted: Some(Counted { bytes }),
     })
+}
+
+/// Moves a body by one buffer: a transform in JavaScript makes a new one of each chunk, and of a body that comes quickly the
+/// runtime keeps a tenth until it finds the time to collect garbage.
+async fn pump(
+    reader: ReadableStreamDefaultReader,
+    writer: WritableStreamDefaultWriter,
+    bytes: Rc<Cell<u64>>,
+) -> Result<JsValue, JsValue> {
+    let mut buffer = ArrayBuffer::new(BUFFER_BYTES);
+    loop {
+        let read = match read(&reader, &buffer).await {
+            Ok(read) => read,
+            Err(broken) => {
+                let _gone = JsFuture::from(writer.abort_with_reason(&broken)).await;
+                return Err(broken);
+            }
+        };
+        let Some(chunk) = read else {
+            return JsFuture::from(writer.close()).await;
+        };
+        bytes.set(bytes.get().saturating_add(chunk.byte_length().into()));
+        if let Err(gone) = JsFuture::from(writer.write_with_chunk(&chunk)).await {
+            let _gone = JsFuture::from(reader.cancel_with_reason(&gone)).await;
+            return Err(gone);
+        }
+        buffer = chunk.buffer();
+    }
+}
+
+/// A reader that fills a buffer which it is given, where the stream can; else one that makes its own.
+fn reader(body: &ReadableStream) -> Result<ReadableStreamDefaultReader, Failure> {
+    let get = function(body, "getReader").map_err(failure)?;
+    let options = Object::new();
+    Reflect::set(&options, &"mode".into(), &"byob".into()).map_err(failure)?;
+    let reader = get.call1(body, &options).or_else(|_| get.call0(body));
+    Ok(reader.map_err(failure)?.unchecked_into())
+}
+
+/// The next chunk, in the buffer; nothing after the last one.
+async fn read(
+    reader: &ReadableStreamDefaultReader,
+    buffer: &ArrayBuffer,
+) -> Result<Option<Uint8Array>, JsValue> {
+    let reading = function(reader, "read")?.call1(reader, &Uint8Array::new(buffer))?;
+    let read = JsFuture::from(Promise::from(reading)).await?;
+    if Reflect::get(&read, &"done".into())?.is_truthy() {
+        return Ok(None);
+    }
+    Ok(Some(Reflect::get(&read, &"value".into())?.unchecked_into()))
 }
 
 /// Reads an answer while it passes. Kept for as long as it does.
@@ -136,10 +180,14 @@ pub fn observe(
 
 /// Hands a chunk to the reader of a transform. One that has gone takes no more; the pipe hears of it by itself.
 fn enqueue(controller: &JsValue, chunk: &JsValue) {
-    let enqueue = Reflect::get(controller, &"enqueue".into()).ok();
-    if let Some(enqueue) = enqueue.and_then(|value| value.dyn_into::<Function>().ok()) {
+    if let Ok(enqueue) = function(controller, "enqueue") {
         let _gone = enqueue.call1(controller, chunk);
     }
+}
+
+/// The method of that name.
+fn function(of: &JsValue, name: &str) -> Result<Function, JsValue> {
+    Reflect::get(of, &name.into())?.dyn_into()
 }
 
 /// A transform of these methods.
@@ -153,8 +201,7 @@ fn transformed(methods: &[(&str, &JsValue)]) -> Result<TransformStream, Failure>
 
 /// A transform that the platform runs without JavaScript.
 fn native(class: &str, arguments: &Array) -> Result<TransformStream, Failure> {
-    let class = Reflect::get(&global(), &class.into()).map_err(failure)?;
-    let class: Function = class.dyn_into().map_err(failure)?;
+    let class = function(&global(), class).map_err(failure)?;
     let made = Reflect::construct(&class, arguments).map_err(failure)?;
     Ok(made.unchecked_into())
 }
