@@ -89,6 +89,7 @@ pub fn caller(binding: &str) -> String {
     format!(
         "export default {{
   async fetch(request, env) {{
+    if (request.method === \"GET\") return new Response(\"ready\");
     const token = request.headers.get(\"authorization\").slice(7);
     const question = await request.json();
     let allowed = true;
