@@ -76,8 +76,9 @@ pub(crate) fn keep(began: SystemTime) -> Result<()> {
         return Ok(());
     }
     // One folder, for the newest versions: earlier ones are of no use to a clone of today.
-    for name in names(&paths::build_cache()?)? {
-        let other = paths::build_cache()?.join(name);
+    let all = paths::build_cache()?;
+    for name in names(&all)? {
+        let other = all.join(name);
         if other != home {
             let _ = fs::remove_dir_all(other);
         }

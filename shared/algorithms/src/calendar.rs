@@ -16,7 +16,7 @@ pub use zone::Zone;
 pub const WEEK_STARTS_ON_DEFAULT: u64 = 1;
 
 /// Day 0, 1970-01-01, was a Thursday; Sunday is 0.
-const EPOCH_WEEKDAY: i64 = 4;
+pub(crate) const EPOCH_WEEKDAY: i64 = 4;
 
 /// The days of 400 years, after which the Gregorian calendar repeats.
 const ERA_DAYS: i64 = 146_097;

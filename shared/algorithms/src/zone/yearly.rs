@@ -1,11 +1,8 @@
 //! What a zone's clocks do from some year on: nothing, or the same two changes every year.
 
-use crate::calendar::{civil_from_days, days_from_civil};
+use crate::calendar::{EPOCH_WEEKDAY, civil_from_days, days_from_civil};
 
 const DAY_MIN: i64 = 24 * 60;
-
-/// Day 0, 1970-01-01, was a Thursday; Sunday is 0.
-const EPOCH_WEEKDAY: i64 = 4;
 
 /// A zone's offset at any instant.
 #[derive(Debug, Clone, PartialEq)]
