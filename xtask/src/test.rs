@@ -1,7 +1,7 @@
 //! `test`: everything that is checked, step by step, with a table at the end.
 //!
 //! Three steps run beside each other. What each of them writes goes to a file and is shown in one piece when it ends; a step
-//! that runs alone shows it as it comes.
+//! that is asked for by name shows it as it comes.
 
 mod browser;
 mod changed;
@@ -60,7 +60,7 @@ pub(crate) fn run(scope: Scope) -> Result<ExitCode> {
     let report = match scope {
         Scope::Everything => {
             let began = clock::now();
-            let report = beside_each_other()?;
+            let report = beside_each_other(&Step::BY_URGENCY, None)?;
             if report.has_passed(&Step::COMPILING) {
                 build_cache::keep(began)?;
             }
@@ -69,15 +69,15 @@ pub(crate) fn run(scope: Scope) -> Result<ExitCode> {
         Scope::Only(step) => {
             // On what is there now, not on what an older build left.
             let steps = [step.waits_for(), &[step]].concat();
-            one_by_one(&steps, None)?
+            one_by_one(&steps)?
         }
         Scope::Quick => {
             let changed = changed::packages()?;
             progress::note(&format!("changed: {}", changed.join(", ")));
-            one_by_one(&Step::QUICK, Some(&changed))?
+            beside_each_other(&Step::QUICK, Some(&changed))?
         }
         Scope::Repeat { times, busy, names } => {
-            let report = one_by_one(Step::Pages.waits_for(), None)?;
+            let report = one_by_one(Step::Pages.waits_for())?;
             if report.is_success() {
                 let runs = repeat::Runs { times, busy, names };
                 repeat::run(&setup::for_tests()?, &runs, &mut io::stdout())?;
@@ -99,18 +99,19 @@ pub(crate) fn end_to_end_of(environment: Environment, suite: &str) -> Result<Com
     compiled::suite(&environment.linting()?, suite)
 }
 
-fn one_by_one(steps: &[Step], changed: Option<&[&str]>) -> Result<Report> {
+fn one_by_one(steps: &[Step]) -> Result<Report> {
     let (mut report, start) = (Report::default(), Stopwatch::start());
     for &step in steps {
         announce(step);
         let began = start.elapsed().0;
-        let outcome = perform(step, changed, &mut io::stdout());
+        let outcome = perform(step, None, &mut io::stdout());
         conclude(&mut report, step, &outcome, began, start);
     }
     Ok(report)
 }
 
-fn beside_each_other() -> Result<Report> {
+/// The steps, the most urgent first, of what has changed or of everything.
+fn beside_each_other(steps: &[Step], changed: Option<&[&str]>) -> Result<Report> {
     // What cannot be mended by waiting is told before minutes of work.
     setup::check()?;
     paths::program()?;
@@ -118,11 +119,12 @@ fn beside_each_other() -> Result<Report> {
     let logs = paths::local("test");
     fs::create_dir_all(&logs).context("creating the folder of the steps' output")?;
     let log = |step: Step| logs.join(format!("{}.log", step.name()));
-    let jobs = Step::BY_URGENCY.map(|step| Job {
+    let job = |&step: &Step| Job {
         what: step,
         after: step.waits_for(),
         behind: step.yields_to(),
-    });
+    };
+    let jobs: Vec<_> = steps.iter().map(job).collect();
     schedule::run(
         &jobs,
         |step| {
@@ -131,7 +133,7 @@ fn beside_each_other() -> Result<Report> {
             let outcome = Outcome::of(
                 File::create(log(step))
                     .context("creating the file of a step's output")
-                    .map(|mut file| perform(step, None, &mut file)),
+                    .map(|mut file| perform(step, changed, &mut file)),
             );
             let passed = outcome.result.is_ok();
             ((outcome, began), passed)

@@ -7,9 +7,7 @@ use crate::environment::Environment;
 use crate::rust::WASM_TARGET;
 
 /// What is compiled as wasm alone. What runs natively is linted as it is compiled ([`super::compiled`]).
-const WASM: [&str; 2] = ["weir-edge", CONSOLE];
-
-const CONSOLE: &str = "weir-console";
+const WASM: [&str; 2] = ["weir-edge", "weir-console"];
 
 pub(super) fn fmt(bench: &mut Workbench<'_>, environment: &Environment) -> Result<()> {
     // The names of the files: what is to change in them, `cargo fmt` knows.
@@ -23,22 +21,19 @@ pub(super) fn clippy_wasm(
     environment: &Environment,
     only: Option<&[&str]>,
 ) -> Result<()> {
-    let wanted = |name: &&str| only.is_none_or(|only| only.contains(name));
-    let packages: Vec<_> = WASM.into_iter().filter(wanted).collect();
-    if packages.is_empty() {
+    if only.is_some_and(|only| !WASM.iter().any(|name| only.contains(name))) {
         bench.say("nothing of this has changed");
         return Ok(());
     }
-    // As the release is built: its macros and build scripts are there already.
-    let mut targets = vec!["--release", "--target", WASM_TARGET, "--lib", "--bins"];
-    if packages.contains(&CONSOLE) {
-        // Unit tests do not run as wasm.
-        targets.extend(["--test", "web"]);
-        // The console's program exists in parts alone.
-        targets.extend(["--features", "weir-console/split"]);
-    }
+    // As the release is built: its macros and build scripts are there already. Both packages, whichever has changed: cargo
+    // compiles what they share anew for one alone.
     let mut cargo = environment.command("cargo")?;
-    cargo.arg("clippy").args(targets).args(selected(&packages));
+    cargo.args(["clippy", "--release", "--target", WASM_TARGET]);
+    // Unit tests do not run as wasm.
+    cargo.args(["--lib", "--bins", "--test", "web"]);
+    // The console's program exists in parts alone.
+    cargo.args(["--features", "weir-console/split"]);
+    cargo.args(selected(&WASM));
     cargo.args(["--", "--deny", "warnings"]);
     bench.compile(cargo)
 }

@@ -25,28 +25,29 @@ pub(super) fn of_what_changed(
     environment: &Environment,
     changed: &[&str],
 ) -> Result<()> {
-    let wanted = |name: &&str| changed.contains(name);
-    let packages: Vec<_> = packages().into_iter().filter(wanted).collect();
-    if packages.is_empty() {
+    let all = packages();
+    let compiled: Vec<_> = all.iter().filter(|name| changed.contains(name)).collect();
+    if compiled.is_empty() {
         bench.say("nothing of this has changed");
         return Ok(());
     }
-    let run = || nextest(environment, "quick", &packages);
-    let mut compile = run()?;
+    let mut compile = quick(environment, &all)?;
     compile.arg("--no-run");
     bench.compile(compile)?;
-    if packages == [END_TO_END] {
+    let tested = compiled.into_iter().filter(|name| **name != END_TO_END);
+    let tested: Vec<_> = tested.map(|name| format!("package({name})")).collect();
+    if tested.is_empty() {
         return Ok(());
     }
-    let mut tests = run()?;
-    tests.args(["--filterset", &format!("not package({END_TO_END})")]);
+    let mut tests = quick(environment, &all)?;
+    tests.args(["--filterset", &tested.join(" or ")]);
     bench.test(tests)
 }
 
-/// A run of nextest by a profile of `.config/nextest.toml`.
-fn nextest(environment: &Environment, profile: &str, packages: &[&str]) -> Result<Command> {
+/// Of all packages, whichever have changed: cargo compiles what they share anew for another choice.
+fn quick(environment: &Environment, all: &[&str]) -> Result<Command> {
     let mut cargo = environment.command("cargo")?;
-    cargo.args(["nextest", "run", "--profile", profile]);
-    cargo.args(selected(packages));
+    cargo.args(["nextest", "run", "--profile", "quick"]);
+    cargo.args(selected(all));
     Ok(cargo)
 }
