@@ -63,6 +63,16 @@ fn slices_of_windows_to_come_carry_a_region_over_a_partition_and_never_over_the_
     assert_eq!(cut(&closed), [0, 0, 0]);
     // A third of half the limit.
     assert_eq!(cut(&standing), [500, 500, 500]);
+    for windows in [&closed, &standing] {
+        let mut after = windows
+            .iter()
+            .filter(|(window, _)| window.label > CUT.1)
+            .peekable();
+        assert!(after.peek().is_some());
+        for (window, _) in after {
+            assert!(window.used() >= 0.9, "{window:?}");
+        }
+    }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The harness: the real workerd on the built Worker, a real browser on `wrangler dev`, a typed client, and
+//! The harness: the real workerd on the built Worker, a real browser, a typed client, and
 //! checkers that judge what a client saw.
 //!
 //! | module | what it is |

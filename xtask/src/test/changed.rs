@@ -33,6 +33,9 @@ const MADE_OF_THE_CORE: [&str; 7] = [
     "weir-tests",
 ];
 
+/// Pages, whose commands `xtask` reads.
+const PAGES: &str = ".md";
+
 /// Texts that tests of `weir-shared` read.
 const READ_BY_SHARED: [&str; 3] = ["policy.json", "docs/", "dashboards/"];
 
@@ -93,6 +96,11 @@ fn of_files(files: &[String]) -> Vec<&'static str> {
 }
 
 fn of_file(file: &str) -> Vec<&'static str> {
+    let pages = file.ends_with(PAGES).then_some("xtask");
+    made_from(file).into_iter().chain(pages).collect()
+}
+
+fn made_from(file: &str) -> Vec<&'static str> {
     if EVERYTHING.iter().any(|start| file.starts_with(start)) {
         return all();
     }
@@ -175,8 +183,11 @@ mod tests {
             of(&["shared/tests/cap.rs", "xtask/src/main.rs"]),
             ["weir-shared", "xtask"]
         );
-        assert_eq!(of(&["docs/src/reference/algorithms.md"]), ["weir-shared"]);
-        assert_eq!(of(&["README.md"]), [""; 0]);
+        assert_eq!(of(&["docs/book.toml"]), ["weir-shared"]);
+        let page = "docs/src/reference/algorithms.md";
+        assert_eq!(of(&[page]), ["weir-shared", "xtask"]);
+        assert_eq!(of(&["README.md"]), ["xtask"]);
+        assert_eq!(of(&["LICENSE"]), [""; 0]);
         assert_eq!(of(&[".config/nextest.toml"]).len(), all().len());
     }
 

@@ -22,7 +22,7 @@ const BESIDE_THE_CORE: [&str; 8] = [
     "weir-agent",
     "weir-cli",
     "weir-client",
-    END_TO_END,
+    "weir-tests",
 ];
 
 /// All of them, the core's first.
@@ -34,8 +34,8 @@ pub(super) fn packages() -> Vec<&'static str> {
         .collect()
 }
 
-/// What holds the tests of the built Worker.
-pub(super) const END_TO_END: &str = "weir-tests";
+/// The program that they are, in nextest's language. What it is made of has unit tests, which run natively.
+pub(super) const PROGRAM: &str = "binary_id(weir-tests::e2e)";
 
 /// Those of them that need the console, and others in a browser, which takes all cores.
 const OF_CONSOLE: &str =
@@ -58,7 +58,7 @@ impl Choice {
     /// In nextest's language, and the profile of `.config/nextest.toml`.
     fn filter(&self) -> (String, &'static str) {
         match self {
-            Self::Native => ("not package(weir-tests)".to_owned(), "default"),
+            Self::Native => (format!("not {PROGRAM}"), "default"),
             Self::EndToEnd => (of_end_to_end(&format!("not {OF_CONSOLE}")), "e2e"),
             Self::Pages => (of_end_to_end(OF_CONSOLE), "e2e"),
             Self::Named(names) => {
@@ -85,7 +85,7 @@ impl Choice {
 }
 
 fn of_end_to_end(filter: &str) -> String {
-    format!("package({END_TO_END}) and {filter}")
+    format!("{PROGRAM} and {filter}")
 }
 
 /// Compiles them, and notes what was made. Where the environment says so they are linted by the way.

@@ -11,7 +11,7 @@ use crate::environment::Environment;
 /// What happens to a test that fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Retries {
-    /// What the profile says: a load that judges how far windows are used has a second try, and is told as flaky.
+    /// What the profile says: each has a second try, and is told as flaky.
     AsConfigured,
     /// Each failure counts.
     None,
