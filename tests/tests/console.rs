@@ -22,6 +22,7 @@ mod simulator;
 mod site;
 mod smoothness;
 mod tasks;
+mod toasts;
 mod traffic;
 mod typing;
 mod viewer;

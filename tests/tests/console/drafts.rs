@@ -7,7 +7,7 @@ use weir_tests::fixtures::KEY_OF_ACME;
 use weir_tests::workerd::TOKEN;
 
 use crate::console::site::{Site, everything};
-use crate::console::{assert_no_errors, eventually, log_in, visit};
+use crate::console::{assert_no_errors, eventually, log_in, toasts, visit};
 
 async fn value(browser: &Browser, field: &str) -> String {
     let script = "return document.querySelector(arguments[0]).value";
@@ -155,8 +155,9 @@ async fn of_an_api_key_that_is_typed_the_draft_keeps_the_hash_alone() {
 
 async fn save(browser: &Browser) {
     browser.press_id("preview").await.unwrap();
+    toasts::note(browser).await;
     browser.press_id("save").await.unwrap();
-    browser.find_id("toast").await.expect("a save is told");
+    toasts::await_done(browser).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -13,7 +13,8 @@ use crate::console::site::{Site, everything, many, nth, tenant_path};
 use crate::console::smoothness::row;
 use crate::console::traffic::Traffic;
 use crate::console::{
-    assert_no_errors, await_live, await_page, eventually, go_to, log_in, log_out, shown, visit,
+    assert_no_errors, await_live, await_page, eventually, go_to, log_in, log_out, shown, toasts,
+    visit,
 };
 
 /// The one that is looked for.
@@ -177,8 +178,9 @@ async fn change_weight(browser: &Browser, tenant: &str, to: &str) {
         .fill(&test_id_selector("field-why"), "a journey")
         .await
         .unwrap();
+    toasts::note(browser).await;
     browser.press_id("save").await.unwrap();
-    browser.find_id("toast").await.expect("a save is told");
+    toasts::await_done(browser).await;
 }
 
 async fn see_the_share_rise(browser: &Browser, before: f64) {

@@ -6,7 +6,7 @@ use weir_tests::browser::{Browser, Key, test_id_selector};
 
 use crate::console::site::{Site, everything};
 use crate::console::traffic::Traffic;
-use crate::console::{assert_no_errors, await_page, eventually};
+use crate::console::{assert_no_errors, await_page, eventually, toasts};
 
 /// As many stops as any page may need on the way to a control.
 const STOPS_MAX: usize = 120;
@@ -94,8 +94,9 @@ async fn edit_and_save(browser: &Browser) {
     browser.key(Key::Enter).await.unwrap();
     browser.find_id("preview-result").await.unwrap();
     tab_to(browser, "save").await;
+    toasts::note(browser).await;
     browser.key(Key::Enter).await.unwrap();
-    browser.find_id("toast").await.expect("a save is told");
+    toasts::await_done(browser).await;
     let announced = eventually("an announcement", async || {
         let script =
             "return [...document.querySelectorAll('[role=status],[role=alert],[aria-live]')]

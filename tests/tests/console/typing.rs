@@ -12,7 +12,7 @@ use weir_tests::workerd::TOKEN;
 use self::field::{Field, Hand, controls, draft};
 use crate::console::site::{Site, everything};
 use crate::console::traffic::Traffic;
-use crate::console::{assert_no_errors, await_page, eventually, log_in, visit};
+use crate::console::{assert_no_errors, await_page, eventually, log_in, toasts, visit};
 
 /// Forms of the policy: the query of the page, and where in the document the fields of its entry stand.
 const POLICY_FORMS: [(&str, &str); 18] = [
@@ -134,8 +134,9 @@ async fn a_number_is_typed_key_by_key_and_saved_as_it_was_typed() {
     browser.find_id("preview-result").await.unwrap();
     let why = Field::focus(&browser, "field-why").await;
     why.work(&browser).await;
+    toasts::note(&browser).await;
     browser.press_id("save").await.unwrap();
-    browser.find_id("toast").await.expect("a save is told");
+    toasts::await_done(&browser).await;
     let saved: Value = site
         .client
         .get("/operator/v1/policy")

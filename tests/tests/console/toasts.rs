@@ -1,0 +1,27 @@
+//! What the console says that it did. A message stands for some seconds, in which a busy machine may not look: it is noted as
+//! it comes.
+
+use weir_tests::browser::Browser;
+
+use crate::console::eventually;
+
+/// Notes each message of something that was done from now on.
+pub(super) async fn note(browser: &Browser) {
+    let script = "const said = window.saidToBeDone = [];
+        const note = (node) => {
+            if (node.matches?.('[data-testid=toast][data-kind=done]')) said.push(node.textContent);
+        };
+        new MutationObserver((records) => records.forEach((record) => record.addedNodes.forEach(note)))
+            .observe(document.body, { childList: true, subtree: true });";
+    browser.evaluate(script, vec![]).await.unwrap();
+}
+
+/// Waits until something was said to be done since [`note`].
+pub(super) async fn await_done(browser: &Browser) -> String {
+    eventually("a message of what was done", async || {
+        let script = "return window.saidToBeDone?.[0]";
+        let said = browser.evaluate(script, vec![]).await.ok()?;
+        said.as_str().map(str::to_owned)
+    })
+    .await
+}
