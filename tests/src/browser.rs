@@ -71,7 +71,10 @@ impl Browser {
         if performance != json!({}) {
             options["perfLoggingPrefs"] = performance;
         }
-        let capabilities = json!({ "goog:chromeOptions": options, "goog:loggingPrefs": logs });
+        // A script of a test waits for frames and for answers, which take their time on a busy machine.
+        let capabilities = json!({
+            "goog:chromeOptions": options, "goog:loggingPrefs": logs, "timeouts": { "script": 240_000 },
+        });
         let Value::Object(capabilities) = capabilities else {
             bail!("capabilities are an object")
         };
@@ -171,9 +174,19 @@ impl Browser {
 
     /// Replaces what the field with a CSS selector holds.
     pub async fn fill(&self, selector: &str, text: &str) -> Result<()> {
-        let field = self.find(selector).await?;
+        let deadline = clock::now() + FIND_DEADLINE;
+        let field = loop {
+            // What comes above it moves it away, and a page that is drawn anew in between takes it away.
+            let field = self.find(selector).await?;
+            match self.click(&field).await {
+                Ok(()) => break field,
+                Err(error) if clock::now() > deadline => {
+                    return Err(error.context(format!("fill {selector}")));
+                }
+                Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+            }
+        };
         let fill = async {
-            self.click(&field).await?;
             field.send_keys(&keys::select_all()).await?;
             field.send_keys(&keys::delete()).await?;
             field.send_keys(text).await.map_err(anyhow::Error::from)

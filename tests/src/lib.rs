@@ -54,6 +54,7 @@ pub mod spread;
 pub mod stage;
 pub mod storage;
 pub mod tempo;
+pub mod within;
 pub mod witness;
 pub mod workerd;
 pub mod workload;

@@ -2,7 +2,6 @@
 //! changed for a test is how often it does, and for how long a condition has to hold.
 
 use std::io::Write;
-use std::net::{Ipv4Addr, TcpStream};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -74,17 +73,23 @@ impl Prometheus {
             client,
             folder,
         };
-        prometheus.wait_ready(port).await?;
+        prometheus.wait_ready().await?;
         Ok(prometheus)
     }
 
-    async fn wait_ready(&mut self, port: u16) -> Result<()> {
+    /// It listens before it answers.
+    async fn wait_ready(&mut self) -> Result<()> {
         let start = clock::now();
-        while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
+        while !self
+            .client
+            .get("/-/ready")
+            .await
+            .is_ok_and(|reply| reply.status == 200)
+        {
             ensure!(self.process.is_running(), "it has ended: {}", self.log());
             ensure!(
                 start.elapsed() < READY_DEADLINE,
-                "it does not listen: {}",
+                "it is not ready: {}",
                 self.log()
             );
             tokio::time::sleep(Duration::from_millis(20)).await;

@@ -33,8 +33,9 @@ use serde_json::json;
 use weir_tests::browser::{Browser, test_id_selector};
 use weir_tests::clock::now;
 
-/// The console follows the live channel, and an isolate reports at least once a second.
-const MOVES_WITHIN: Duration = Duration::from_secs(15);
+/// How long a test waits for what has to come, which is no promise: longer than the console waits for an answer, and than figures
+/// take to be read anew, on a machine that is several times slower.
+const MOVES_WITHIN: Duration = Duration::from_secs(60);
 
 /// A telephone's.
 const NARROW: (u32, u32) = (375, 812);

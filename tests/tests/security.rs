@@ -25,8 +25,8 @@ use serde_json::{Value, json};
 use weir_shared::wire::access::{TokenReply, TokenRequest};
 use weir_shared::wire::role::Role;
 use weir_tests::client::Client;
-use weir_tests::clock;
 use weir_tests::fixtures::{self, token_request as request, with};
+use weir_tests::within::until;
 use weir_tests::workerd::{Setup, Workerd};
 
 const SESSION: &str = "/operator/v1/session";
@@ -83,24 +83,10 @@ async fn employ(client: &Client, token: &TokenRequest) -> (Client, TokenReply) {
     (employed, made)
 }
 
-/// Waits until the policy is answered with such a status: who may not read it is refused by role. A question that is sent
-/// when the change has to be in force gets the new answer; that the machine is slow to answer excuses as much as an answer
-/// took meanwhile.
+/// Waits until the policy is answered with such a status: who may not read it is refused by role.
 async fn await_status(client: &Client, wanted: impl Fn(u16) -> bool) {
-    let (start, mut longest) = (clock::now(), Duration::ZERO);
-    loop {
-        let sent = start.elapsed();
-        let reply = client.get(POLICY).await.unwrap();
-        if wanted(reply.status) {
-            return;
-        }
-        longest = longest.max(start.elapsed() - sent);
-        assert!(
-            sent <= IN_FORCE + longest,
-            "asked after {sent:?}, while an answer takes up to {longest:?}: {}: {}",
-            reply.status,
-            reply.text()
-        );
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    until(IN_FORCE, async || {
+        wanted(client.get(POLICY).await.unwrap().status)
+    })
+    .await;
 }

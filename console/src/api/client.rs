@@ -18,7 +18,7 @@ use crate::clock;
 /// How long an answer is waited for.
 pub const DEADLINE_MS: u32 = 5_000;
 
-/// How long an answer is waited for that the server has to read much for.
+/// How long an answer is waited for that the server has to read or write much for.
 pub const SLOW_DEADLINE_MS: u32 = 30_000;
 
 const ROOT: &str = "/operator/v1";

@@ -12,7 +12,7 @@ use crate::process::ProcessTree;
 use crate::{clock, folders, paths, ports};
 
 const READY_DEADLINE: Duration = Duration::from_secs(20);
-const SHUTDOWN_DEADLINE: Duration = Duration::from_secs(5);
+const SHUTDOWN_DEADLINE: Duration = Duration::from_secs(30);
 
 /// A running driver. Ends its browsers and itself when it is dropped.
 pub(super) struct Driver {

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use serde_json::{Value, json};
-use weir_tests::clock::now;
+use weir_tests::client::Client;
 use weir_tests::fixtures::{BUDGET, policy, with};
 use weir_tests::reply::Reply;
+use weir_tests::within::until;
 use weir_tests::workerd::Setup;
 use weir_tests::workload::Workload;
 
@@ -73,15 +74,15 @@ async fn a_saved_policy_is_in_force_everywhere_within_a_second() {
             .save_policy(&policy(limit, LONG_MS))
             .await
             .unwrap();
-        let (revision, start) = (saved.revision().unwrap(), now());
-        for client in &clients {
-            let left = IN_FORCE.saturating_sub(start.elapsed());
-            client.await_revision(revision, left).await.unwrap();
-        }
-        println!(
-            "limit {limit} in force everywhere after {:?}",
-            start.elapsed()
-        );
+        let revision = saved.revision().unwrap();
+        let decides_by = async |client: &Client| {
+            let checked = client.check_budget("pro:a", BUDGET, 0).await.unwrap();
+            checked.decision.policy_revision
+        };
+        let took = join_all(clients.iter().map(async |client| {
+            until(IN_FORCE, async || decides_by(client).await >= revision).await
+        }));
+        println!("limit {limit} in force everywhere after {:?}", took.await);
         for client in &clients {
             let decision = client
                 .check_budget("pro:a", BUDGET, 0)

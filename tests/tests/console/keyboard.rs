@@ -66,7 +66,13 @@ async fn skip_the_navigation(browser: &Browser) {
 }
 
 async fn find_and_open(browser: &Browser) {
-    browser.type_text("gt").await.unwrap();
+    // One key has to follow the other in time.
+    eventually("the page of tenants", async || {
+        browser.type_text("gt").await.ok()?;
+        let page = test_id_selector("page-tenants");
+        browser.has(&page).await.ok()?.then_some(())
+    })
+    .await;
     await_page(browser, "tenants").await;
     browser.type_text("/").await.unwrap();
     assert_eq!(browser.focused().await.unwrap(), "search");
@@ -96,18 +102,8 @@ async fn edit_and_save(browser: &Browser) {
     tab_to(browser, "save").await;
     toasts::note(browser).await;
     browser.key(Key::Enter).await.unwrap();
-    toasts::await_done(browser).await;
-    let announced = eventually("an announcement", async || {
-        let script =
-            "return [...document.querySelectorAll('[role=status],[role=alert],[aria-live]')]
-            .map((region) => region.textContent).join(' ')";
-        let text = browser.evaluate(script, vec![]).await.ok()?;
-        text.as_str()
-            .map(str::to_owned)
-            .filter(|text| text.contains("hooli"))
-    })
-    .await;
-    println!("announced: {announced}");
+    let announced = toasts::await_done(browser).await;
+    assert!(announced.contains("hooli"), "{announced}");
 }
 
 /// Single keys are for whoever wants them.

@@ -5,11 +5,12 @@ use weir_tests::browser::Browser;
 
 use crate::console::eventually;
 
-/// Notes each message of something that was done from now on.
+/// Notes each message of something that was done from now on, as it is read aloud.
 pub(super) async fn note(browser: &Browser) {
     let script = "const said = window.saidToBeDone = [];
         const note = (node) => {
-            if (node.matches?.('[data-testid=toast][data-kind=done]')) said.push(node.textContent);
+            const isDone = node.matches?.('[data-testid=toast][data-kind=done]');
+            if (isDone && node.closest('[role=status]')) said.push(node.textContent);
         };
         new MutationObserver((records) => records.forEach((record) => record.addedNodes.forEach(note)))
             .observe(document.body, { childList: true, subtree: true });";
@@ -19,9 +20,13 @@ pub(super) async fn note(browser: &Browser) {
 /// Waits until something was said to be done since [`note`].
 pub(super) async fn await_done(browser: &Browser) -> String {
     eventually("a message of what was done", async || {
-        let script = "return window.saidToBeDone?.[0]";
-        let said = browser.evaluate(script, vec![]).await.ok()?;
-        said.as_str().map(str::to_owned)
+        let script = "return [
+            window.saidToBeDone?.[0] ?? null,
+            document.querySelector('[data-testid=form-error]')?.textContent ?? null,
+        ]";
+        let told = browser.evaluate(script, vec![]).await.ok()?;
+        assert!(told[1].is_null(), "it was not done: {told}");
+        told[0].as_str().map(str::to_owned)
     })
     .await
 }

@@ -139,14 +139,17 @@ async fn counts_against_origin(gateway: &Gateway, tenant: &str) -> bool {
     denied > 0
 }
 
-/// A route whose overload resource remembers failures for as long as a test lasts.
+/// Routes whose overload resource remembers failures for as long as a test lasts. At `/never` the origin has little time; at
+/// the others a slow machine has enough.
 fn remembering(document: Value, origin: &str) -> Value {
     let blue =
         json!({ "steering": "blue", "increase": 0.5, "decrease": 0.00001, "decay_per_s": 0 });
     let document = with(document, "/overload", json!({ "origin": blue }));
-    let mut route = route(origin, json!([{ "overload": "origin" }]));
-    route["origin"]["timeout_ms"] = json!(300);
-    with(document, "/routes", json!([route]))
+    let route = || route(origin, json!([{ "overload": "origin" }]));
+    let (mut never, others) = (route(), route());
+    (never["name"], never["path"]) = (json!("never"), json!("/never"));
+    never["origin"]["timeout_ms"] = json!(300);
+    with(document, "/routes", json!([never, others]))
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -136,7 +136,10 @@ async fn the_four_alerts_fire_when_something_is_broken_and_not_before() {
         2.0,
     )
     .await;
-    assert_eq!(prometheus.firing().await.unwrap(), OrderedSet::new());
+    // Others may tell that the machine is slow.
+    let firing = prometheus.firing().await.unwrap();
+    let fires = |(name, _): &(String, String)| FOUR.contains(&name.as_str());
+    assert!(!firing.iter().any(fires), "{firing:?}");
 
     // Nine tenths of the day's budget are used, and a tenant is denied.
     let more = clients[0].check_budget("acme", "daily", 40).await.unwrap();

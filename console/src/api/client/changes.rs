@@ -29,7 +29,7 @@ impl Client {
         why: Option<&str>,
     ) -> Result<Tagged<PolicyDocument>, ApiError> {
         let call = Call::new(Method::PUT, POLICY).json(document)?;
-        call.if_match(if_match).because(why).tagged().await
+        call.if_match(if_match).because(why).slow().tagged().await
     }
 
     /// `POST /operator/v1/policy/preview`: who would gain and who would lose. Changes nothing.
@@ -65,7 +65,7 @@ impl Client {
     ) -> Result<Tagged<TenantReply>, ApiError> {
         let call = Call::new(Method::PATCH, one(tenant)).json(patch)?;
         let why = patch.why.as_deref();
-        call.if_match(if_match).because(why).tagged().await
+        call.if_match(if_match).because(why).slow().tagged().await
     }
 
     /// `DELETE /operator/v1/tenants/{id}`: takes a tenant out of the policy.
@@ -76,7 +76,7 @@ impl Client {
         why: Option<&str>,
     ) -> Result<(), ApiError> {
         let call = Call::new(Method::DELETE, one(tenant));
-        call.if_match(if_match).because(why).done().await
+        call.if_match(if_match).because(why).slow().done().await
     }
 
     /// `POST /operator/v1/reset`: puts a key, a meter, a guard or a tenant back to its start; the request says why.
