@@ -144,12 +144,16 @@ impl Browser {
 
     /// Presses the first element that a CSS selector finds, as soon as it can be pressed.
     pub async fn press(&self, selector: &str) -> Result<()> {
+        self.pressed(selector).await.map(drop)
+    }
+
+    async fn pressed(&self, selector: &str) -> Result<Element> {
         let deadline = clock::now() + FIND_DEADLINE;
         loop {
-            // A page that is drawn anew in between takes the element away.
+            // What comes above it moves the element away, and a page that is drawn anew in between takes it away.
             let element = self.find(selector).await?;
             match self.click(&element).await {
-                Ok(()) => return Ok(()),
+                Ok(()) => return Ok(element),
                 Err(error) if clock::now() > deadline => {
                     return Err(error.context(format!("press {selector}")));
                 }
@@ -174,19 +178,8 @@ impl Browser {
 
     /// Replaces what the field with a CSS selector holds.
     pub async fn fill(&self, selector: &str, text: &str) -> Result<()> {
-        let deadline = clock::now() + FIND_DEADLINE;
-        let field = loop {
-            // What comes above it moves it away, and a page that is drawn anew in between takes it away.
-            let field = self.find(selector).await?;
-            match self.click(&field).await {
-                Ok(()) => break field,
-                Err(error) if clock::now() > deadline => {
-                    return Err(error.context(format!("fill {selector}")));
-                }
-                Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
-            }
-        };
         let fill = async {
+            let field = self.pressed(selector).await?;
             field.send_keys(&keys::select_all()).await?;
             field.send_keys(&keys::delete()).await?;
             field.send_keys(text).await.map_err(anyhow::Error::from)

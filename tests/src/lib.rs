@@ -15,6 +15,7 @@
 //! | [`beside`], [`recipe`] | the program `weir-agent`, and the proxies of `examples/` |
 //! | [`proxy`] | what stands between a client and a server on bad days |
 //! | [`socket`] | a WebSocket |
+//! | [`within`] | how soon something has changed |
 //! | [`schema`] | answers against the OpenAPI document |
 //! | [`load`], [`plain`], [`spread`], [`bytes`] | what benchmarks need: a cheap load generator, Workers to stand beside, medians, sizes |
 //! | [`workload`], [`history`], [`checker`], [`shares`] | concurrent checks, what they saw, whether the promises held, who got what |

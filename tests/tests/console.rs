@@ -140,6 +140,12 @@ async fn shown(browser: &Browser, selector: &str) -> Option<f64> {
     value.as_str()?.parse().ok()
 }
 
+/// Presses what tries again. The page tries again by itself, too: where that was sooner, there is nothing left to press.
+async fn try_again(browser: &Browser) {
+    let script = "document.querySelector('[data-testid=retry]')?.click()";
+    browser.evaluate(script, vec![]).await.unwrap();
+}
+
 /// Waits until something is there.
 async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
     let start = now();

@@ -11,7 +11,7 @@ use weir_tests::workerd::TOKEN;
 use crate::console::site::{Site, everything};
 use crate::console::traffic::Traffic;
 use crate::console::{
-    await_live, await_page, eventually, go_to, log_in, shown, submit_token, visit,
+    await_live, await_page, eventually, go_to, log_in, shown, submit_token, try_again, visit,
 };
 
 struct BadDay {
@@ -155,9 +155,7 @@ async fn a_server_that_is_gone_leaves_the_figures_and_says_how_old_they_are() {
     println!("a page that was never read: {error}");
     browser.find_id("retry").await.expect("a way to try again");
     day.proxy.set(Weather::Fair);
-    // The page tries again by itself, too: where that was sooner, there is nothing left to press.
-    let press = "document.querySelector('[data-testid=retry]')?.click()";
-    browser.evaluate(press, vec![]).await.unwrap();
+    try_again(browser).await;
     await_page(browser, "budgets").await;
     browser.find_id("budget-row").await.unwrap();
     await_live(browser, "live").await;

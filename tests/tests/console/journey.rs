@@ -14,7 +14,7 @@ use crate::console::smoothness::row;
 use crate::console::traffic::Traffic;
 use crate::console::{
     assert_no_errors, await_live, await_page, eventually, go_to, log_in, log_out, shown, toasts,
-    visit,
+    try_again, visit,
 };
 
 /// The one that is looked for.
@@ -107,9 +107,6 @@ async fn whoever_names_a_tenant_sees_what_it_counts_as_and_is_warned_first() {
     assert_no_errors(&browser, &[]).await;
 }
 
-/// Presses what tries again, where it is there.
-const RETRY: &str = "document.querySelector('[data-testid=retry]')?.click()";
-
 /// By the search, and not by scrolling. The address is one to share.
 async fn find(browser: &Browser, tenant: &str) {
     go_to(browser, "tenants").await;
@@ -121,7 +118,7 @@ async fn find(browser: &Browser, tenant: &str) {
     let found = row(tenant);
     for _ in 0..2 {
         if browser.find(&found).await.is_err() {
-            browser.evaluate(RETRY, vec![]).await.unwrap();
+            try_again(browser).await;
         }
     }
     browser.find(&found).await.expect("it is found");

@@ -32,19 +32,19 @@ pub(super) fn of_what_changed(
         bench.say("nothing of this has changed");
         return Ok(());
     }
-    let mut compile = quick(environment, &all)?;
+    let mut compile = quick(environment)?;
     compile.arg("--no-run");
     bench.compile(compile)?;
-    let mut tests = quick(environment, &all)?;
+    let mut tests = quick(environment)?;
     let filter = format!("({}) and not {PROGRAM}", tested.join(" or "));
     tests.args(["--filterset", &filter]);
     bench.test(tests)
 }
 
 /// Of all packages, whichever have changed: cargo compiles what they share anew for another choice.
-fn quick(environment: &Environment, all: &[&str]) -> Result<Command> {
+fn quick(environment: &Environment) -> Result<Command> {
     let mut cargo = environment.command("cargo")?;
     cargo.args(["nextest", "run", "--profile", "quick"]);
-    cargo.args(selected(all));
+    cargo.args(selected(&packages()));
     Ok(cargo)
 }
