@@ -16,6 +16,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::task::spawn_blocking;
@@ -26,6 +27,9 @@ use weir_tests::workerd::{Setup, TOKEN, Workerd};
 
 /// Thirty days: nothing comes back in a test.
 const LONG_MS: u64 = 30 * 24 * 3_600_000;
+
+/// Four contacts of an isolate: what it has not heard of by then is not there.
+const HEARD_OF: Duration = Duration::from_secs(1);
 
 /// Every promise of every client, each a test that is named after both.
 macro_rules! kept_by {

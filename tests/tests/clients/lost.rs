@@ -5,12 +5,13 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
 use tokio::task::block_in_place;
+use tokio::time::sleep;
 use weir_tests::fixtures::with;
 use weir_tests::proxy::Proxy;
 use weir_tests::witness::Fault;
 use weir_tests::workerd::Setup;
 
-use super::{Scripts, document, left, run, start};
+use super::{HEARD_OF, Scripts, document, left, run, start};
 
 pub(super) async fn a_check_whose_answer_was_lost_is_tried_again_and_charged_once(
     subject: &dyn Scripts,
@@ -43,6 +44,8 @@ pub(super) async fn a_settlement_whose_answer_was_lost_is_told_again(subject: &d
     let told = run(subject, "settle-again", &proxy.origin()).await;
     assert_eq!(told, json!({ "value": null, "left": 970 }));
     assert_eq!(proxy.seen("/v1/settle"), 3);
+    // Once more would be heard of with the next contact.
+    sleep(HEARD_OF).await;
     assert_eq!(left(&client).await, 970);
 }
 

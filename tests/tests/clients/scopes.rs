@@ -1,8 +1,9 @@
 //! What is settled, and what is given back, when a scope ends.
 
 use serde_json::{Value, json};
+use tokio::time::sleep;
 
-use super::{Scripts, left, run, start};
+use super::{HEARD_OF, Scripts, left, run, start};
 
 pub(super) async fn a_reservation_is_settled_to_what_was_said_in_full_or_to_nothing(
     subject: &dyn Scripts,
@@ -43,6 +44,8 @@ pub(super) async fn a_reservation_is_settled_to_what_was_said_in_full_or_to_noth
     if let Some(settled) = cancelled {
         assert_eq!(settled, &json!([1]));
     }
+    // What was settled twice would be heard of with the next contact.
+    sleep(HEARD_OF).await;
     let after = 610 - u64::from(cancelled.is_some());
     assert_eq!(left(&client).await, after);
 }

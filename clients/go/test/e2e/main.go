@@ -80,6 +80,19 @@ func left(client *weir.Client) int64 {
 	return must(client.Check(background, tokens(0))).Remaining
 }
 
+// settledLeft asks until so many units are left, for ten seconds at most: an isolate hears of a settlement only with its next
+// contact.
+func settledLeft(client *weir.Client, due int64) int64 {
+	end := time.Now().Add(10 * time.Second)
+	for {
+		units := left(client)
+		if units == due || time.Now().After(end) {
+			return units
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
 // plain is an answer, or what an error says of itself.
 func plain(answer any, err error) any {
 	var told *weir.Error
@@ -294,38 +307,38 @@ func batch() error {
 func reserve() error {
 	client, heard := heard(nil)
 	told := object{}
-	scope := func(name string, question weir.Question, run func(*weir.Reservation) (any, error)) {
+	scope := func(name string, due int64, question weir.Question, run func(*weir.Reservation) (any, error)) {
 		var value any
 		decision, err := client.Reserve(background, question, func(_ context.Context, reservation *weir.Reservation) error {
 			var err error
 			value, err = run(reservation)
 			return err
 		})
-		one := object{"allowed": decision.Allowed, "value": value, "settled": heard.settled(), "left": left(client)}
+		one := object{"allowed": decision.Allowed, "value": value, "settled": heard.settled(), "left": settledLeft(client, due)}
 		if err != nil {
 			one["thrown"] = err.Error()
 		}
 		told[name] = one
 	}
-	scope("used", tokens(100), func(reservation *weir.Reservation) (any, error) {
+	scope("used", 970, tokens(100), func(reservation *weir.Reservation) (any, error) {
 		reservation.Used(10)
 		reservation.Used(30)
 		return "answer", nil
 	})
-	scope("silent", tokens(100), func(*weir.Reservation) (any, error) { return "answer", nil })
-	scope("threw", tokens(100), func(*weir.Reservation) (any, error) { return nil, errors.New("before a word") })
-	scope("threwLate", tokens(100), func(reservation *weir.Reservation) (any, error) {
+	scope("silent", 870, tokens(100), func(*weir.Reservation) (any, error) { return "answer", nil })
+	scope("threw", 870, tokens(100), func(*weir.Reservation) (any, error) { return nil, errors.New("before a word") })
+	scope("threwLate", 850, tokens(100), func(reservation *weir.Reservation) (any, error) {
 		reservation.Used(20)
 		return nil, errors.New("after a word")
 	})
-	scope("beyond", tokens(100), func(reservation *weir.Reservation) (any, error) {
+	scope("beyond", 700, tokens(100), func(reservation *weir.Reservation) (any, error) {
 		reservation.Used(150)
 		return nil, nil
 	})
-	scope("denied", tokens(5_000), func(*weir.Reservation) (any, error) { return nil, errors.New("it is not called") })
+	scope("denied", 700, tokens(5_000), func(*weir.Reservation) (any, error) { return nil, errors.New("it is not called") })
 	checks := []weir.Item{{Budget: "tokens", Cost: weir.Units(100)}, {Limit: "per_ip", Key: "k"}, {Guard: "calls"}}
 	guard := weir.Question{Tenant: tenant, Item: weir.Item{Guard: "calls"}}
-	scope("several", weir.Question{Tenant: tenant, Checks: checks}, func(reservation *weir.Reservation) (any, error) {
+	scope("several", 650, weir.Question{Tenant: tenant, Checks: checks}, func(reservation *weir.Reservation) (any, error) {
 		reservation.Used(50)
 		return must(client.Check(background, guard)).Reason, nil
 	})
@@ -339,7 +352,7 @@ func reserve() error {
 		told["block"] = reservation.Decision.Allowed
 		return nil
 	}))
-	told["blockSettled"], told["left"] = heard.settled(), left(client)
+	told["blockSettled"], told["left"] = heard.settled(), settledLeft(client, 610)
 	// A context that ends in its scope settles all the same, to what was said.
 	ctx, cancel := context.WithCancel(background)
 	_, err := client.Reserve(ctx, tokens(100), func(ctx context.Context, reservation *weir.Reservation) error {
@@ -362,7 +375,7 @@ func settleAgain() error {
 		reservation.Used(30)
 		return nil
 	}))
-	return tell(object{"value": nil, "left": left(client)})
+	return tell(object{"value": nil, "left": settledLeft(client, 970)})
 }
 
 // acquire keeps a slot for longer than its lease, gives one back, and loses one.

@@ -5,6 +5,7 @@ import dataclasses
 import json
 import os
 import sys
+import time
 
 from weir_client import AsyncWeir, Decision, Hooks, WeirError
 from weir_client.answer import OWN
@@ -50,6 +51,14 @@ async def error_of(asked):
 async def left(weir):
     """Units that are left of the budget of acme."""
     return (await weir.check({"tenant": TENANT, "budget": "tokens", "cost": 0})).remaining
+
+
+async def settled_left(weir, due):
+    """Asks until so many units are left, for ten seconds at most: an isolate hears of a settlement only with its next contact."""
+    end = time.monotonic() + 10
+    while (units := await left(weir)) != due and time.monotonic() < end:
+        await asyncio.sleep(0.02)
+    return units
 
 
 async def next_line():

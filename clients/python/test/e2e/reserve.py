@@ -3,7 +3,7 @@
 import asyncio
 import json
 
-from client import TENANT, client, left, taken, tell
+from client import TENANT, client, left, settled_left, taken, tell
 
 from weir_client import Hooks
 
@@ -20,8 +20,8 @@ weir = client(on=Hooks(request=note))
 QUESTION = {"tenant": TENANT, "budget": "tokens", "cost": 100}
 
 
-async def scope(run, question=QUESTION):
-    """Runs one, and tells what it came to."""
+async def scope(due, run, question=QUESTION):
+    """Runs one, after which so many units are left, and tells what it came to."""
     told = {}
     try:
         async with weir.reserve(question) as reservation:
@@ -30,7 +30,7 @@ async def scope(run, question=QUESTION):
                 told["value"] = await run(reservation)
     except ValueError as error:
         told["thrown"] = str(error)
-    return {**told, "settled": taken(settled), "left": await left(weir)}
+    return {**told, "settled": taken(settled), "left": await settled_left(weir, due)}
 
 
 async def used(reservation):
@@ -94,20 +94,20 @@ async def cancelled():
 
 async def main():
     told = {
-        "used": await scope(used),
-        "silent": await scope(silent),
-        "threw": await scope(threw),
-        "threwLate": await scope(threw_late),
-        "beyond": await scope(beyond),
-        "denied": await scope(threw, {**QUESTION, "cost": 5_000}),
+        "used": await scope(970, used),
+        "silent": await scope(870, silent),
+        "threw": await scope(870, threw),
+        "threwLate": await scope(850, threw_late),
+        "beyond": await scope(700, beyond),
+        "denied": await scope(700, threw, {**QUESTION, "cost": 5_000}),
     }
     checks = [{"budget": "tokens", "cost": 100}, {"limit": "per_ip", "key": "k"}, {"guard": "calls"}]
-    told["several"] = await scope(several, {"tenant": TENANT, "checks": checks})
+    told["several"] = await scope(650, several, {"tenant": TENANT, "checks": checks})
     async with weir.acquire({"tenant": TENANT, "guard": "calls"}) as slot:
         told["free"] = "mine" if slot.allowed else slot.decision.reason
     told["block"] = await left_block()
     told["blockSettled"] = taken(settled)
-    told["left"] = await left(weir)
+    told["left"] = await settled_left(weir, 610)
     told["cancelled"] = await cancelled()
     tell(told)
 

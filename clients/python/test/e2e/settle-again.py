@@ -2,14 +2,14 @@
 
 import asyncio
 
-from client import TENANT, client, left, tell
+from client import TENANT, client, settled_left, tell
 
 
 async def main():
     weir = client()
     async with weir.reserve({"tenant": TENANT, "budget": "tokens", "cost": 100}) as reservation:
         reservation.used(30)
-    tell({"value": None, "left": await left(weir)})
+    tell({"value": None, "left": await settled_left(weir, 970)})
 
 
 asyncio.run(main())

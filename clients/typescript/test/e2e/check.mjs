@@ -1,5 +1,6 @@
 // Checks of every kind, denied ones, and requests that are wrong.
-import { client, errorOf, left, tell } from "./client.mjs";
+import { client, errorOf, tell } from "./client.mjs";
+import { left } from "./left.mjs";
 
 const weir = client();
 const tenant = "acme";

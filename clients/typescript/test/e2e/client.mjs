@@ -22,12 +22,6 @@ export async function errorOf(promise) {
   }
 }
 
-/** Units that are left of the budget of acme. */
-export async function left(weir) {
-  const { remaining } = await weir.check({ tenant: "acme", budget: "tokens", cost: 0 });
-  return remaining;
-}
-
 /** The next line of the standard input, which the test writes when it has done its part. */
 export async function nextLine() {
   process.stdin.resume();

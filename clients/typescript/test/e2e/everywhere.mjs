@@ -1,5 +1,6 @@
 // What the client does alike in every runtime: its calls, a denial, and a Weir that is out of reach.
 import { Weir, WeirError } from "@weir/client";
+import { settledLeft } from "./left.mjs";
 
 const tenant = "acme";
 const question = { tenant, budget: "tokens", cost: 10 };
@@ -58,7 +59,7 @@ export async function everywhere({ url, gone, silent, busy, token, fetch }) {
   told.reported = await errorOf(weir.report("origin", tenant, "success"));
   told.wrong = await errorOf(weir.check({ ...question, cost: -1 }));
   told.aborted = await errorOf(weir.check(question, { signal: AbortSignal.abort() }));
-  told.left = (await weir.check({ ...question, cost: 0 })).remaining;
+  told.left = await settledLeft(weir, 956);
 
   told.gone = await outOfReach(client, { url: gone });
   told.ran = (await client({ url: gone, fail: "open" }).reserve(question, () => "ran")).value;

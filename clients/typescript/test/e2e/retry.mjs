@@ -1,5 +1,6 @@
 // A check whose first answer is lost on its way.
-import { client, left, tell } from "./client.mjs";
+import { client, tell } from "./client.mjs";
+import { left } from "./left.mjs";
 
 const tries = [];
 const sent = [];

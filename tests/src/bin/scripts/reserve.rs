@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use tokio::time::{sleep, timeout};
 use weir_client::{Item, Outcome, Question, Reservation, Weir};
 
-use super::shared::{Heard, TENANT, client, heard, left, tell, tokens};
+use super::shared::{Heard, TENANT, client, heard, left, settled_left, tell, tokens};
 
 /// What settlements said.
 fn settled(heard: &Heard) -> Vec<u64> {
@@ -27,9 +27,10 @@ struct Scopes {
 }
 
 impl Scopes {
-    /// Runs one, and tells what it came to.
+    /// Runs one, after which `due` units are left, and tells what it came to.
     async fn scope<F>(
         &self,
+        due: u64,
         question: Question,
         run: impl FnOnce(Reservation) -> F,
     ) -> Result<Value>
@@ -45,7 +46,10 @@ impl Scopes {
             None => None,
         };
         told.insert("settled".to_owned(), json!(settled(&self.heard)));
-        told.insert("left".to_owned(), json!(left(&self.weir).await?));
+        told.insert(
+            "left".to_owned(),
+            json!(settled_left(&self.weir, due).await?),
+        );
         Ok(Value::Object(told))
     }
 
@@ -77,30 +81,30 @@ pub async fn run() -> Result<()> {
     let weir = &scopes.weir;
     let question = || tokens(100);
     let answer = || Ok(json!("answer"));
-    let used = scopes.scope(question(), |reservation| async move {
+    let used = scopes.scope(970, question(), |reservation| async move {
         reservation.used(10);
         reservation.used(30);
         answer()
     });
     let used = used.await?;
     let silent = scopes
-        .scope(question(), |_| async move { answer() })
+        .scope(870, question(), |_| async move { answer() })
         .await?;
     let threw = scopes
-        .scope(question(), |_| async { Err("before a word") })
+        .scope(870, question(), |_| async { Err("before a word") })
         .await?;
-    let threw_late = scopes.scope(question(), |reservation| async move {
+    let threw_late = scopes.scope(850, question(), |reservation| async move {
         reservation.used(20);
         Err("after a word")
     });
     let threw_late = threw_late.await?;
-    let beyond = scopes.scope(question(), |reservation| async move {
+    let beyond = scopes.scope(700, question(), |reservation| async move {
         reservation.used(150);
         Ok(Value::Null)
     });
     let beyond = beyond.await?;
     let denied = scopes
-        .scope(tokens(5_000), |_| async { Err("it is not called") })
+        .scope(700, tokens(5_000), |_| async { Err("it is not called") })
         .await?;
     let items = [
         Item::budget("tokens").cost(100),
@@ -108,6 +112,7 @@ pub async fn run() -> Result<()> {
         Item::guard("calls"),
     ];
     let several = scopes.scope(
+        650,
         Question::all(items).tenant(TENANT),
         |reservation| async move {
             let other = weir.check(Item::guard("calls").tenant(TENANT)).await;
@@ -135,7 +140,7 @@ pub async fn run() -> Result<()> {
         }
     );
     let block_settled = settled(&scopes.heard);
-    let left = left(weir).await?;
+    let left = settled_left(weir, 610).await?;
     tell(&json!({
         "used": used, "silent": silent, "threw": threw, "threwLate": threw_late, "beyond": beyond, "denied": denied,
         "several": several, "free": free, "block": block, "blockSettled": block_settled, "left": left,
@@ -152,6 +157,6 @@ pub async fn settle_again() -> Result<()> {
         Ok::<_, ()>(Value::Null)
     });
     let value = outcome.await?.value();
-    tell(&json!({ "value": value.and_then(Result::ok), "left": left(&weir).await? }));
+    tell(&json!({ "value": value.and_then(Result::ok), "left": settled_left(&weir, 970).await? }));
     Ok(())
 }

@@ -3,12 +3,13 @@
 use std::env;
 use std::mem;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use anyhow::Result;
 use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::task::spawn_blocking;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 use weir_client::{
     Fail, Hooks, Item, Options, Question, RequestEvent, ResponseEvent, Weir, WeirError,
 };
@@ -55,6 +56,18 @@ pub fn tokens(cost: u64) -> Question {
 /// Units that are left of the budget of acme.
 pub async fn left(weir: &Weir) -> Result<u64> {
     Ok(weir.check(tokens(0)).await?.remaining)
+}
+
+/// Asks until `due` units are left, for ten seconds at most: an isolate hears of a settlement only with its next contact.
+pub async fn settled_left(weir: &Weir, due: u64) -> Result<u64> {
+    let end = Instant::now() + Duration::from_secs(10);
+    loop {
+        let units = left(weir).await?;
+        if units == due || Instant::now() > end {
+            return Ok(units);
+        }
+        sleep(Duration::from_millis(20)).await;
+    }
 }
 
 /// Prints one line of JSON.

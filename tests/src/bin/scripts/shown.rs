@@ -7,7 +7,7 @@ use serde_json::json;
 use tower_layer::Layer;
 use weir_client::{Decision, Item, Outcome, Weir, WeirLayer};
 
-use super::shared::{TENANT, client, left, tell};
+use super::shared::{TENANT, client, settled_left, tell};
 
 struct Usage {
     total_tokens: u64,
@@ -75,6 +75,6 @@ pub async fn run() -> Result<()> {
         complete(&weir, "a prompt").await?,
         complete(&weir, "").await?,
     ];
-    tell(&json!({ "answered": answered, "left": left(&weir).await? }));
+    tell(&json!({ "answered": answered, "left": settled_left(&weir, 4_600).await? }));
     Ok(())
 }
