@@ -10,7 +10,7 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use weir_shared::wire::access::{TokenReply, TokenRequest};
-use weir_shared::wire::check::{CheckItem, CheckRequest, DecisionBody};
+use weir_shared::wire::check::{CheckItem, CheckRequest, DecisionBody, Reason};
 use weir_shared::wire::operator::{FairnessReply, SessionReply, SessionRequest};
 
 use crate::clock;
@@ -26,6 +26,9 @@ pub const IDLE_DEADLINE: Duration = Duration::from_secs(3);
 /// A longer body has a connection of its own. Of one that is refused for its length workerd reads no more than 64 KiB, and
 /// then closes the connection; and what takes it seconds to answer may leave it so busy that it closes one that is in use.
 const KEPT_BYTES_MAX: usize = 8 * 1024;
+
+/// By when the holders of a budget find each other, on a machine that may be slow.
+const THERE_DEADLINE: Duration = Duration::from_secs(60);
 
 /// The tenant of checks that only look.
 pub const PROBE_TENANT: &str = "free:probe";
@@ -315,24 +318,43 @@ impl Client {
         })
     }
 
-    /// Waits until this address decides by a revision or a later one. Looks at some budget of the policy at no cost.
+    /// Waits until this address decides by a revision or a later one, and its holders answer. Looks at some budget of the policy at
+    /// no cost.
     pub async fn await_revision(&self, revision: u64, deadline: Duration) -> Result<()> {
         let start = clock::now();
         let policy = self.policy().await?;
         let budget = policy.any_budget()?;
         loop {
-            let decided_by = self
+            let decided = self
                 .check_budget(PROBE_TENANT, budget, 0)
                 .await
-                .map(|checked| checked.decision.policy_revision);
-            if decided_by.as_ref().is_ok_and(|seen| *seen >= revision) {
+                .map(|checked| (checked.decision.policy_revision, checked.decision.reason));
+            let is_new = |(seen, reason): &(u64, Reason)| {
+                *seen >= revision && *reason != Reason::Unavailable
+            };
+            if decided.as_ref().is_ok_and(is_new) {
                 return Ok(());
             }
             ensure!(
                 start.elapsed() < deadline,
-                "revision {revision} is not in force after {deadline:?}: {decided_by:?}"
+                "revision {revision} is not in force after {deadline:?}: {decided:?}"
             );
             tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    /// Charges a budget, as soon as its holders find each other.
+    ///
+    /// # Panics
+    /// When they have not within a minute.
+    pub async fn check_budget_once_there(&self, tenant: &str, budget: &str, cost: u64) -> Checked {
+        let start = clock::now();
+        loop {
+            match self.check_budget(tenant, budget, cost).await {
+                Ok(checked) if checked.decision.reason != Reason::Unavailable => return checked,
+                other => assert!(start.elapsed() < THERE_DEADLINE, "{other:?}"),
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
 

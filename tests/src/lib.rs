@@ -15,7 +15,7 @@
 //! | [`beside`], [`recipe`] | the program `weir-agent`, and the proxies of `examples/` |
 //! | [`proxy`] | what stands between a client and a server on bad days |
 //! | [`socket`] | a WebSocket |
-//! | [`within`] | how soon something has changed |
+//! | [`within`], [`watch`] | how soon something has changed, how long the machine stood still meanwhile |
 //! | [`schema`] | answers against the OpenAPI document |
 //! | [`load`], [`plain`], [`spread`], [`bytes`] | what benchmarks need: a cheap load generator, Workers to stand beside, medians, sizes |
 //! | [`workload`], [`history`], [`checker`], [`shares`] | concurrent checks, what they saw, whether the promises held, who got what |
@@ -55,6 +55,7 @@ pub mod spread;
 pub mod stage;
 pub mod storage;
 pub mod tempo;
+pub mod watch;
 pub mod within;
 pub mod witness;
 pub mod workerd;

@@ -144,6 +144,11 @@ impl Running {
         self.origin.elapsed()
     }
 
+    /// When it started.
+    pub fn origin(&self) -> Instant {
+        self.origin
+    }
+
     /// Stops sending, waits for the answers that are due, and returns everything that was seen.
     pub async fn stop(mut self) -> Result<Vec<Operation>> {
         self.stop.store(true, Ordering::Relaxed);

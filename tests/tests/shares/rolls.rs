@@ -1,6 +1,6 @@
 //! In steady state no request waits because a window ends: what the next one needs is there before it begins.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use weir_shared::wire::check::Reason;
@@ -11,6 +11,7 @@ use weir_tests::history::{Operation, outcomes};
 use weir_tests::shares::percentiles;
 use weir_tests::stage::Stage;
 use weir_tests::tempo::Tempo;
+use weir_tests::watch::{Stood, Watch};
 use weir_tests::workerd::{REGIONS, Setup};
 
 use crate::shares::{budget, document, escrow, load, weighing, window_start};
@@ -79,11 +80,13 @@ async fn sleep_until(at_ms: u64) {
     tokio::time::sleep(Duration::from_millis(at_ms.saturating_sub(epoch_ms()))).await;
 }
 
-/// Of the requests that were sent around one of the instants those that waited, and how many there were in all.
+/// Of the requests that were sent around one of the instants those that waited, and how many there were in all. A request has
+/// waited if it took half of that longer than the machine stood still meanwhile.
 fn waited<'a>(
     operations: &'a [Operation],
     instants: &[Duration],
     tempo: Tempo,
+    stood: impl Fn(&Operation) -> Duration,
 ) -> (usize, Vec<&'a Operation>) {
     let [before, around, long] = [BEFORE, AROUND, WAITED].map(|time| tempo.stretched(time));
     let near = |operation: &&Operation| {
@@ -94,8 +97,21 @@ fn waited<'a>(
     };
     let asked: Vec<&Operation> = operations.iter().filter(near).collect();
     let waited = asked.iter().copied();
-    let waited = waited.filter(|operation| operation.latency() >= long);
+    let waited =
+        waited.filter(|one| one.latency() >= long && one.latency() >= long / 2 + stood(one));
     (asked.len(), waited.collect())
+}
+
+/// For how long the machine stood still around an instant, in the middle of all.
+fn still_around(instants: &[Duration], began: Instant, tempo: Tempo, stood: &Stood) -> Duration {
+    let [before, around] = [BEFORE, AROUND].map(|time| tempo.stretched(time));
+    let still = instants.iter().map(|instant| {
+        let at = began + *instant;
+        stood.during(at - before / 2, at + around - before)
+    });
+    let mut still: Vec<Duration> = still.collect();
+    still.sort();
+    still[still.len() / 2]
 }
 
 /// Who waited, where, when by the time since the nearest instant, and for how long, for messages.
@@ -125,15 +141,20 @@ async fn assert_nobody_waits(what: &str, budget: impl FnOnce(Duration) -> Value)
     // Some 25 a second of each tenant at each isolate: 900 a window.
     let loads = ["one", "two", "four"].map(|tenant| load(&stage.clients, tenant, 1, 40));
     let running = stage.start(loads.to_vec());
+    let (watch, began) = (Watch::start(&stage.clients), running.origin());
     let begun_at_ms = epoch_ms() - running.elapsed().as_millis() as u64;
     // The first window is learned from, and the second opened from it.
     window_start(window).await;
     tokio::time::sleep(window + window / 4).await;
     let instants = slow_down(&stage, begun_at_ms).await;
     let operations = running.stop().await.unwrap();
+    let stood = watch.stop().await;
+    let around = |instants: &[Duration]| still_around(instants, began, tempo, &stood);
+    let (still_at_rolls, still_between) = (around(&instants.rolls), around(&instants.middles));
+    let stood = |one: &Operation| stood.during(began + one.sent, began + one.received);
     let latencies = operations.iter().map(Operation::latency).collect();
-    let (around, waited_there) = waited(&operations, &instants.rolls, tempo);
-    let (between, waited_between) = waited(&operations, &instants.middles, tempo);
+    let (around, waited_there) = waited(&operations, &instants.rolls, tempo, stood);
+    let (between, waited_between) = waited(&operations, &instants.middles, tempo, stood);
     println!(
         "{what}: {} of {around} waited at rolls: {}; {} of {between} between them: {}; all {:?} ms, by window {:?}, {:?}",
         waited_there.len(),
@@ -156,6 +177,11 @@ async fn assert_nobody_waits(what: &str, budget: impl FnOnce(Duration) -> Value)
     assert!(
         around > 100 && between > 100,
         "{what}: {around} and {between} requests"
+    );
+    // A machine stands still at any time; what stands still at rolls alone is at fault.
+    assert!(
+        still_at_rolls <= still_between + tempo.stretched(WAITED) / 2,
+        "{what}: it stood still for {still_at_rolls:?} at rolls, for {still_between:?} between them"
     );
     // Two of a hundred may fall into the moment between a holder's own end of a window and its beginning of the next.
     let allowed = around * waited_between.len() / between + around / 50;
