@@ -50,6 +50,12 @@ const LONG_MS: u64 = 30 * 24 * 3_600_000;
 /// How long what is on its way may take on a busy machine.
 const SETTLING: Duration = Duration::from_secs(8);
 
+/// A slot that nobody renews lapses after this. It is renewed every third of it, so a renewal may be two seconds late.
+const LEASE_MS: u64 = 3_000;
+
+/// Longer than a test: a slot that is free was given back.
+const LONG_LEASE_MS: u64 = 60_000;
+
 /// The header that names the tenant.
 const TENANT: &str = "x-tenant";
 

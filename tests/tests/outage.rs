@@ -30,6 +30,8 @@ const BEFORE: Duration = Duration::from_secs(13);
 const OUTAGE: Duration = Duration::from_secs(10);
 /// How much of the window in which the coordinator goes is left then.
 const LAST_MOMENT: Duration = Duration::from_millis(600);
+/// How often it is tried, where the machine stands still over the roll.
+const TRIES: u32 = 5;
 /// Five windows, two of which are judged.
 const AFTER: Duration = Duration::from_secs(16);
 
@@ -85,6 +87,8 @@ fn loads(clients: &[Client]) -> Vec<Workload> {
 /// What was seen, and between which times the coordinator was out of reach.
 struct Run {
     operations: Vec<Operation>,
+    /// Until when nothing had failed.
+    before: Duration,
     gone: Duration,
     back: Duration,
     tempo: Tempo,
@@ -111,30 +115,54 @@ async fn through_an_outage(stage: &Stage, fault: Fault) -> Run {
     let witness = stage.workerd.witness().unwrap();
     let tempo = stage.tempo;
     let running = stage.start(loads(&stage.clients));
+    let before = running.elapsed() + tempo.stretched(BEFORE);
     tokio::time::sleep(tempo.stretched(BEFORE)).await;
-    shortly_before_a_roll(tempo).await;
-    witness
-        .fault(EXCHANGE, fault, u64::from(u32::MAX))
-        .await
-        .unwrap();
-    let gone = running.elapsed();
+    let mut gone = None;
+    for _ in 0..TRIES {
+        shortly_before_a_roll(tempo).await;
+        let refused = witness.fault(EXCHANGE, fault, u64::from(u32::MAX));
+        refused.await.unwrap();
+        if is_shortly_before_a_roll(tempo) {
+            gone = Some(running.elapsed());
+            break;
+        }
+        // The roll came first: of the windows that follow nothing is lent in advance.
+        witness.calm().await.unwrap();
+        tokio::time::sleep(2 * tempo.stretched(WINDOW)).await;
+    }
+    let gone = gone.expect("the coordinator goes before a roll");
     tokio::time::sleep(tempo.stretched(OUTAGE)).await;
     let back = running.elapsed();
     witness.calm().await.unwrap();
     tokio::time::sleep(tempo.stretched(AFTER)).await;
     Run {
         operations: running.stop().await.unwrap(),
+        before,
         gone,
         back,
         tempo,
     }
 }
 
+/// What is left of the window.
+fn left_ms(window_ms: u64) -> u64 {
+    window_ms - epoch_ms() % window_ms
+}
+
+/// Whether it is almost over, and the next one has not been opened early.
+fn is_shortly_before_a_roll(tempo: Tempo) -> bool {
+    let [window_ms, last_ms] = moments_ms(tempo);
+    (last_ms / 2..=last_ms).contains(&left_ms(window_ms))
+}
+
+fn moments_ms(tempo: Tempo) -> [u64; 2] {
+    [WINDOW, LAST_MOMENT].map(|time| tempo.stretched(time).as_millis() as u64)
+}
+
 /// Waits until a window is almost over, so that the next three are without a coordinator.
 async fn shortly_before_a_roll(tempo: Tempo) {
-    let [window_ms, last_ms] =
-        [WINDOW, LAST_MOMENT].map(|time| tempo.stretched(time).as_millis() as u64);
-    let left_ms = window_ms - epoch_ms() % window_ms;
+    let [window_ms, last_ms] = moments_ms(tempo);
+    let left_ms = left_ms(window_ms);
     let early_ms = window_ms + left_ms - last_ms;
     tokio::time::sleep(Duration::from_millis(early_ms % window_ms)).await;
 }
@@ -156,7 +184,7 @@ fn assert_capped(what: &str, run: &Run) {
 fn assert_healed(what: &str, run: &Run) {
     let healed = run.back + 2 * run.window();
     let (mut before, mut after) = (run.of(what), run.of(what));
-    before.retain(|operation| operation.received < run.gone);
+    before.retain(|operation| operation.received < run.before);
     after.retain(|operation| operation.sent > healed);
     let (used, again) = (mean_use(what, &before), mean_use(what, &after));
     // What is asked for depends on the machine, so the control is the same load before, as far as as much is asked for

@@ -13,14 +13,17 @@ use weir_shared::wire::windows::WindowRecord;
 use weir_tests::client::Client;
 use weir_tests::clock;
 use weir_tests::clock::epoch_ms;
-use weir_tests::fixtures::with;
+use weir_tests::fixtures::{policy, with};
 use weir_tests::proxy::{Proxy, Weather};
+use weir_tests::tempo::Tempo;
 
 use crate::agent::envoy::Site;
-use crate::agent::{Deployed, described, shared};
+use crate::agent::{Deployed, LONG_MS, described, shared};
 
 const LIMIT: u64 = 450;
-const WINDOW_MS: u64 = 3_000;
+/// The length of a window, and the pause of each loop between an answer and its next request, where the machine is quick.
+const WINDOW: Duration = Duration::from_secs(3);
+const PAUSE: Duration = Duration::from_millis(20);
 /// Tenants with their weights, and what these give of a window.
 const TENANTS: [(&str, u64, u64); 3] = [("big", 6, 300), ("mid", 2, 100), ("small", 1, 50)];
 
@@ -35,7 +38,8 @@ struct Load {
 }
 
 impl Load {
-    fn start(sites: &[Site], tenant: &'static str, skewed_to: usize) -> Self {
+    fn start(sites: &[Site], tenant: &'static str, skewed_to: usize, tempo: Tempo) -> Self {
+        let pause = tempo.stretched(PAUSE);
         let (stop, passed) = (Arc::<AtomicBool>::default(), Arc::<AtomicU64>::default());
         let mut tasks = JoinSet::new();
         for (index, site) in sites.iter().enumerate() {
@@ -50,7 +54,7 @@ impl Load {
                         if reply.is_ok_and(|reply| reply.status == 200) {
                             passed.fetch_add(1, Ordering::Relaxed);
                         }
-                        tokio::time::sleep(Duration::from_millis(20)).await;
+                        tokio::time::sleep(pause).await;
                     }
                 });
             }
@@ -71,23 +75,18 @@ impl Load {
     }
 }
 
-/// The window that is open now.
-fn open_window() -> u64 {
-    epoch_ms() / WINDOW_MS
-}
-
 /// Waits until so many whole windows have passed, and tells which, by when they end.
-async fn whole_windows(count: u64) -> Vec<u64> {
-    let first = open_window() + 1;
-    let end_ms = (first + count) * WINDOW_MS + 100;
+async fn whole_windows(count: u64, window_ms: u64) -> Vec<u64> {
+    let first = epoch_ms() / window_ms + 1;
+    let end_ms = (first + count) * window_ms + 100;
     tokio::time::sleep(Duration::from_millis(end_ms - epoch_ms())).await;
     (first..first + count)
-        .map(|window| (window + 1) * WINDOW_MS)
+        .map(|window| (window + 1) * window_ms)
         .collect()
 }
 
 /// The records by when their windows ended, once those of `ends` are complete.
-async fn records(client: &Client, ends: &[u64]) -> OrderedMap<u64, WindowRecord> {
+async fn records(client: &Client, ends: &[u64], window_ms: u64) -> OrderedMap<u64, WindowRecord> {
     let begin = clock::now();
     loop {
         let path = "/operator/v1/budgets/tokens/windows?page_size=100";
@@ -95,7 +94,7 @@ async fn records(client: &Client, ends: &[u64]) -> OrderedMap<u64, WindowRecord>
         let windows = reply["windows"].as_array().cloned().unwrap_or_default();
         let records = windows.into_iter().map(|window| {
             let record: WindowRecord = serde_json::from_value(window).unwrap();
-            (record.ends_at.0.div_ceil(WINDOW_MS) * WINDOW_MS, record)
+            (record.ends_at.0.div_ceil(window_ms) * window_ms, record)
         });
         let records: OrderedMap<u64, WindowRecord> = records.collect();
         let complete = |end: &u64| records.get(end).is_some_and(|record| record.complete);
@@ -115,19 +114,22 @@ fn served(record: &WindowRecord, tenant: &str) -> (u64, u64) {
     of.map_or((0, 0), |one| (units(one.served), units(one.denied)))
 }
 
+/// The tenants share windows of this length.
+fn document(window_ms: u64) -> Value {
+    let weights = TENANTS.map(|(name, weight, _)| (name.to_owned(), json!({ "weight": weight })));
+    let weights = Value::Object(weights.into_iter().collect());
+    let document = with(policy(1_000, LONG_MS), "/tenants", weights);
+    described(with(document, "/budgets/tokens", shared(LIMIT, window_ms)))
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn three_envoys_share_one_budget_by_weight_through_a_death_and_a_partition() {
-    let deployed = Deployed::with(|document| {
-        let weights =
-            TENANTS.map(|(name, weight, _)| (name.to_owned(), json!({ "weight": weight })));
-        let document = with(
-            document,
-            "/tenants",
-            Value::Object(weights.into_iter().collect()),
-        );
-        described(with(document, "/budgets/tokens", shared(LIMIT, WINDOW_MS)))
-    })
-    .await;
+    let deployed = Deployed::with(|document| document).await;
+    let tempo = Tempo::of(std::slice::from_ref(&deployed.admin)).await;
+    let window_ms = tempo.stretched(WINDOW).as_millis() as u64;
+    let whole_windows = async |count| whole_windows(count, window_ms).await;
+    let applied = deployed.workerd.apply(&document(window_ms)).await;
+    applied.expect("the policy is saved");
     let cut = Proxy::start(deployed.admin.origin().to_owned())
         .await
         .unwrap();
@@ -140,19 +142,19 @@ async fn three_envoys_share_one_budget_by_weight_through_a_death_and_a_partition
         };
         sites.push(Site::beside(deployed.agent_at(&origin).await).await);
     }
-    let start = |tenant: usize| Load::start(&sites, TENANTS[tenant].0, tenant);
+    let start = |tenant: usize| Load::start(&sites, TENANTS[tenant].0, tenant, tempo);
     let (big, mid, small) = (start(0), start(1), start(2));
 
     whole_windows(2).await;
     let steady = whole_windows(3).await;
     let mid_passed = mid.stop().await;
     let without_mid = whole_windows(2).await;
-    let mid = Load::start(&sites, "mid", 1);
+    let mid = start(1);
     whole_windows(1).await;
 
     // The agent beside which most of the heavy tenant's requests come dies, and another starts.
     sites[0].agent.kill_hard();
-    tokio::time::sleep(Duration::from_millis(WINDOW_MS / 2)).await;
+    tokio::time::sleep(Duration::from_millis(window_ms / 2)).await;
     sites[0]
         .agent
         .restart()
@@ -174,7 +176,10 @@ async fn three_envoys_share_one_budget_by_weight_through_a_death_and_a_partition
     }
 
     let judged: Vec<u64> = [&steady[..], &without_mid, &healed].concat();
-    let records = records(&deployed.admin, &judged).await;
+    let mut records = records(&deployed.admin, &judged, window_ms).await;
+    // Of the policy that the deployment began with nothing was asked.
+    let (first, last) = (steady[0] - 3 * window_ms, healed[1] + window_ms);
+    records.retain(|end, _| (first..=last).contains(end));
     for (end, record) in &records {
         let parts = TENANTS.map(|(name, ..)| served(record, name).0);
         println!(
@@ -217,7 +222,7 @@ async fn three_envoys_share_one_budget_by_weight_through_a_death_and_a_partition
     }
     // What a tenant leaves is had by the others in the window in which it stops and from then on, but for the last of its
     // reserve, which is let go of as the window passes.
-    let stopped = steady.last().unwrap() + WINDOW_MS;
+    let stopped = steady.last().unwrap() + window_ms;
     for end in without_mid.iter().chain([&stopped]) {
         let (others, denied) = (records[end].admitted.0, records[end].denied.0);
         let due = u128::from(LIMIT).min(others + denied);

@@ -2,6 +2,8 @@
 //! what does it cost, a weight doubled for a day, that undone, a token made and revoked, where a region's units are. By keys
 //! alone on a wide screen, by pointer on a small laptop in the dark, and on a telephone.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use weir_tests::accessibility::sticking_out;
 use weir_tests::browser::{Browser, ColorScheme, Key, test_id_selector};
@@ -14,6 +16,9 @@ use crate::console::{assert_no_errors, await_page, eventually, log_in};
 
 const FLOOD: &str = "free:flood";
 const TENANT: &str = "pro:hooli";
+
+/// After how long a browser takes a letter as the first one of another word, and some more.
+const WORD_ENDS_AFTER: Duration = Duration::from_millis(1_500);
 
 /// A person before a browser.
 struct Stranger {
@@ -56,10 +61,19 @@ impl Stranger {
             return options.find((one) => one.value === value).text";
         let arguments = vec![json!(selector), json!(value)];
         let text = self.browser.evaluate(script, arguments).await.unwrap();
-        self.browser
-            .type_text(text.as_str().unwrap())
-            .await
-            .unwrap();
+        let text = text.as_str().unwrap();
+        // A letter that comes more than a second after the one before begins a new word, and a busy machine may be that late.
+        eventually(&format!("{text:?} is chosen in {field}"), async || {
+            self.browser.type_text(text).await.unwrap();
+            let script = "return document.querySelector(arguments[0]).value";
+            let chosen = self.browser.evaluate(script, vec![json!(selector)]).await;
+            if chosen.unwrap() == value {
+                return Some(());
+            }
+            tokio::time::sleep(WORD_ENDS_AFTER).await;
+            None
+        })
+        .await;
     }
 
     /// Goes on with Tab to what is there or comes.

@@ -4,15 +4,16 @@ use std::time::Duration;
 
 use reqwest::{Method, Response};
 use serde_json::json;
+use weir_tests::clock::now;
 use weir_tests::fixtures::with;
 use weir_tests::workerd::Setup;
 
-use crate::gateway::{Gateway, eventually, route};
+use crate::gateway::{Gateway, LEASE_MS, LONG_LEASE_MS, eventually, route};
 
-/// A deployment with a guard of two slots that lapse after a second.
-async fn guarded() -> Gateway {
+/// A deployment with a guard of two slots, which lapse after so long.
+async fn guarded(lease_ms: u64) -> Gateway {
     Gateway::of(Setup::isolates(&["weur", "weur"]), |document, origin| {
-        let guard = json!({ "concurrency": 2, "per_minute": "unlimited", "lease_ms": 1_000 });
+        let guard = json!({ "concurrency": 2, "per_minute": "unlimited", "lease_ms": lease_ms });
         let document = with(document, "/guards", json!({ "calls": guard }));
         let route = route(origin, json!([{ "guard": "calls" }]));
         with(document, "/routes", json!([route]))
@@ -33,10 +34,11 @@ async fn hold(gateway: &Gateway, tenant: &str) -> Response {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slot_is_held_while_an_answer_streams_and_free_when_it_ends() {
-    let gateway = guarded().await;
+    let gateway = guarded(LEASE_MS).await;
     let held = [hold(&gateway, "pro:a").await, hold(&gateway, "pro:a").await];
     // Three leases long: without a renewal both would have lapsed.
-    for _ in 0..12 {
+    let start = now();
+    while start.elapsed() < Duration::from_millis(3 * LEASE_MS) {
         tokio::time::sleep(Duration::from_millis(250)).await;
         let denied = gateway.get("/x", "pro:a").await;
         assert_eq!(denied.status, 429, "{}", denied.text());
@@ -70,7 +72,7 @@ async fn a_slot_is_held_while_an_answer_streams_and_free_when_it_ends() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slot_that_is_given_back_serves_the_next_at_once() {
-    let gateway = guarded().await;
+    let gateway = guarded(LONG_LEASE_MS).await;
     for number in 0..20 {
         let reply = gateway.get("/x", "pro:a").await;
         if reply.status == 200 {

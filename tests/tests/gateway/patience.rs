@@ -6,7 +6,7 @@ use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::time::sleep;
-use weir_tests::clock::now;
+use weir_tests::clock::{epoch_ms, now};
 use weir_tests::fixtures::{BUDGET, with};
 use weir_tests::reply::Reply;
 use weir_tests::workerd::Setup;
@@ -15,6 +15,9 @@ use crate::gateway::{Gateway, LONG_MS, eventually, route};
 
 /// The budget's window, where it ends.
 const WINDOW_MS: u64 = 2_000;
+
+/// Where seventy requests have to come within one.
+const LONGER_MS: u64 = 4_000;
 
 /// A gateway of one isolate whose budget has so many units in a window, and for which requests wait.
 async fn patient((limit, window_ms): (u64, u64), cost: Value, wait_ms: u64) -> Gateway {
@@ -36,19 +39,18 @@ async fn timed(gateway: &Gateway, tenant: &str, start: Instant) -> (Reply, Durat
     (reply, start.elapsed())
 }
 
-/// Waits until a window has just begun.
-async fn window_begins() {
-    let since_epoch = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap();
-    let into_ms = since_epoch.as_millis() as u64 % WINDOW_MS;
-    sleep(Duration::from_millis(WINDOW_MS - into_ms + 50)).await;
+/// Waits until a window has just begun, and returns the instant at which it began.
+async fn window_begins(window_ms: u64) -> Instant {
+    let into_ms = || epoch_ms() % window_ms;
+    sleep(Duration::from_millis(window_ms - into_ms() + 50)).await;
+    now() - Duration::from_millis(into_ms())
 }
 
 #[tokio::test]
 async fn what_would_be_denied_waits_for_the_next_window_and_counts_as_admitted_alone() {
     let gateway = patient((5, WINDOW_MS), json!(1), 10_000).await;
     gateway.get("/x", "pro:a").await;
-    window_begins().await;
-    let start = now();
+    let start = window_begins(WINDOW_MS).await;
     let asked = (0..12).map(|_| timed(&gateway, "pro:a", start));
     let replies = join_all(asked).await;
     let mut times: Vec<_> = replies.iter().map(|(_, time)| *time).collect();
@@ -57,9 +59,10 @@ async fn what_would_be_denied_waits_for_the_next_window_and_counts_as_admitted_a
         assert_eq!(reply.header("retry-after"), None);
     }
     times.sort();
-    // Five in each window: whoever has to wait does until the next one, but for the 250 ms that it may open early.
+    // Five in each window: whoever has to wait does until the next one, but for the 250 ms that it may open early, and what is
+    // lost to whole milliseconds.
     let window = Duration::from_millis(WINDOW_MS);
-    let early = Duration::from_millis(50 + 250);
+    let early = Duration::from_millis(252);
     assert!(times[5] >= window - early, "{times:?}");
     assert!(times[10] >= 2 * window - early, "{times:?}");
     assert!(times[11] < 3 * window, "{times:?}");
@@ -111,8 +114,7 @@ async fn whoever_is_still_short_when_the_time_is_over_is_denied_then_and_counted
     // What costs four of five leaves none for another in the same window.
     let gateway = patient((5, WINDOW_MS), json!(4), WINDOW_MS + 500).await;
     gateway.get("/x", "pro:a").await;
-    window_begins().await;
-    let start = now();
+    let start = window_begins(WINDOW_MS).await;
     let replies = join_all((0..4).map(|_| timed(&gateway, "pro:a", start))).await;
     let (passed, denied): (Vec<_>, Vec<_>) =
         replies.iter().partition(|(reply, _)| reply.status == 200);
@@ -140,10 +142,9 @@ async fn whoever_is_still_short_when_the_time_is_over_is_denied_then_and_counted
 
 #[tokio::test]
 async fn tenants_that_wait_are_admitted_by_what_they_have_used_not_by_arrival() {
-    let gateway = patient((20, WINDOW_MS), json!(1), 20_000).await;
+    let gateway = patient((20, LONGER_MS), json!(1), 30_000).await;
     gateway.get("/x", "pro:noisy").await;
-    window_begins().await;
-    let start = now();
+    let start = window_begins(LONGER_MS).await;
     let noisy = join_all((0..60).map(|_| timed(&gateway, "pro:noisy", start)));
     let modest = async {
         // All sixty have come.
@@ -158,7 +159,7 @@ async fn tenants_that_wait_are_admitted_by_what_they_have_used_not_by_arrival() 
         }
         replies.iter().map(|(_, time)| *time).max().unwrap()
     };
-    let window = Duration::from_millis(WINDOW_MS);
+    let window = Duration::from_millis(LONGER_MS);
     // In the second window, before the forty of the noisy one that came first; by arrival it would be the fourth.
     let (noisy, modest) = (last(&noisy), last(&modest));
     assert!(
@@ -172,7 +173,7 @@ async fn tenants_that_wait_are_admitted_by_what_they_have_used_not_by_arrival() 
 async fn a_client_that_goes_away_while_it_waits_is_charged_nothing() {
     let gateway = patient((5, WINDOW_MS), json!(5), 20_000).await;
     gateway.get("/x", "pro:a").await;
-    window_begins().await;
+    window_begins(WINDOW_MS).await;
     assert_eq!(gateway.get("/x", "pro:a").await.status, 200);
     let mut waits = gateway.asks("/x", "pro:a").await;
     assert!(waits.waits_for(Duration::from_millis(500)).await);

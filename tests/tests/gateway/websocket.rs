@@ -17,7 +17,7 @@ use weir_tests::origin::Echo;
 use weir_tests::origin::sockets::{End, Sockets};
 use weir_tests::workerd::Setup;
 
-use crate::gateway::{Gateway, SECRET, eventually, one_token, route};
+use crate::gateway::{Gateway, LEASE_MS, LONG_LEASE_MS, SECRET, eventually, one_token, route};
 
 /// How long a message is waited for.
 const MESSAGE: Duration = Duration::from_secs(10);
@@ -25,6 +25,11 @@ const MESSAGE: Duration = Duration::from_secs(10);
 /// A gateway before a server of sockets: tenants are known by keys, and one socket of a tenant may be open where `checks` name
 /// the guard `sockets`.
 async fn gateway(checks: Value, websocket_ms: u64) -> (Gateway, Sockets) {
+    gateway_of(checks, websocket_ms, LONG_LEASE_MS).await
+}
+
+/// The same, where a slot lapses after so long.
+async fn gateway_of(checks: Value, websocket_ms: u64, lease_ms: u64) -> (Gateway, Sockets) {
     let sockets = Sockets::start().unwrap();
     let url = sockets.url();
     let setup = Setup::isolates(&["weur"]).variable("PROVIDER_KEY", SECRET);
@@ -36,7 +41,7 @@ async fn gateway(checks: Value, websocket_ms: u64) -> (Gateway, Sockets) {
         let key = json!({ "secret": "PROVIDER_KEY", "prefix": "Bearer " });
         route["origin"]["headers"] = json!({ "authorization": key });
         let document = with(document, "/api_keys", json!({ KEY_OF_ACME: "pro:acme" }));
-        let guards = json!({ "sockets": { "concurrency": 1, "lease_ms": 1_000 } });
+        let guards = json!({ "sockets": { "concurrency": 1, "lease_ms": lease_ms } });
         let document = with(document, "/guards", guards);
         with(document, "/routes", json!([route]))
     });
@@ -194,7 +199,8 @@ async fn a_side_hears_of_the_other_s_end_however_that_came() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_socket_holds_its_slot_until_it_is_closed_and_who_gets_none_is_refused_before() {
-    let (gateway, sockets) = gateway(json!([{ "guard": "sockets" }]), 60_000).await;
+    let guarded = json!([{ "guard": "sockets" }]);
+    let (gateway, sockets) = gateway_of(guarded, 60_000, LEASE_MS).await;
     let mut socket = gateway.opened("/talk");
     // The client reads a refusal's body as far as it has come with the head: it asks again until it has.
     let refused = |gateway: &Gateway, key: &str| {
@@ -211,8 +217,8 @@ async fn a_socket_holds_its_slot_until_it_is_closed_and_who_gets_none_is_refused
         refused(&gateway, "nobody's"),
         Err((401, json!("authentication_error")))
     );
-    // Longer than the lease of a slot.
-    tokio::time::sleep(Duration::from_millis(2_500)).await;
+    // Longer than two leases of a slot.
+    tokio::time::sleep(Duration::from_millis(2 * LEASE_MS + 500)).await;
     assert_eq!(refused(&gateway, "key-of-acme"), full);
     socket.say("still here");
     assert_eq!(socket.receive(), Message::text("still here"));

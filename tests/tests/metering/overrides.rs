@@ -6,39 +6,47 @@ use serde_json::{Value, json};
 use weir_tests::client::Client;
 use weir_tests::clock::{epoch_ms, now};
 use weir_tests::fixtures::with;
-use weir_tests::workerd::Setup;
+use weir_tests::within;
+use weir_tests::workerd::{Setup, Workerd};
 
 use crate::metering::{LONG_MS, acquire, document, left, meter, still, take};
 
 /// In force everywhere within a second, and half as long again for a busy machine.
-const LATE_MS: u64 = 1_500;
+const LATE: Duration = Duration::from_millis(1_500);
 
-/// Waits until `is` holds and answers when that was, in milliseconds since the epoch.
-async fn when<F: Future<Output = bool>>(mut is: impl FnMut() -> F) -> u64 {
-    let started = now();
-    loop {
-        if is().await {
-            return epoch_ms();
-        }
-        assert!(started.elapsed() < Duration::from_secs(12), "it never came");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-}
+/// A dozen calls take at most so many times what saving a policy takes.
+const SET_UP: u64 = 4;
 
-/// An override of `changes` for a tenant that starts and ends soon, with both times.
-fn soon(base: Value, changes: Value) -> (Value, u64, u64) {
-    let (starts_at, expires_at) = (epoch_ms() + 4_000, epoch_ms() + 7_000);
+/// Puts an override of `changes` into force for a tenant that starts and ends soon, and tells both times.
+async fn soon(workerd: &Workerd, base: Value, changes: Value) -> (u64, u64) {
+    let start = now();
+    workerd.apply(&base).await.unwrap();
+    let applied_ms = start.elapsed().as_millis() as u64;
+    let starts_at = epoch_ms() + (SET_UP * applied_ms).max(4_000);
+    let expires_at = starts_at + (SET_UP * applied_ms).max(6_000);
     let mut override_ = changes;
     override_["starts_at"] = json!(starts_at);
     override_["expires_at"] = json!(expires_at);
     let tenants = json!({ "pro:vip": { "overrides": [override_] } });
-    (with(base, "/tenants", tenants), starts_at, expires_at)
+    workerd
+        .apply(&with(base, "/tenants", tenants))
+        .await
+        .unwrap();
+    (starts_at, expires_at)
 }
 
-fn in_time(at_ms: u64, due_ms: u64) {
-    // The clock of the machine is read by both; a call takes a while.
-    assert!(at_ms + 5 >= due_ms, "{} ms early", due_ms - at_ms);
-    assert!(at_ms <= due_ms + LATE_MS, "{} ms late", at_ms - due_ms);
+/// Waits until something is so; fails if that comes before the time that it is due, or too late.
+async fn from(due_ms: u64, mut is: impl AsyncFnMut() -> bool) {
+    while epoch_ms() < due_ms {
+        if is().await {
+            // The clock of the machine is read by both.
+            let early_ms = due_ms.saturating_sub(epoch_ms());
+            assert!(early_ms <= 5, "{early_ms} ms early");
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    within::until(LATE, is).await;
 }
 
 /// A meter gets three times as much for a while: what was used stays used, before, within and after.
@@ -46,8 +54,8 @@ fn in_time(at_ms: u64, due_ms: u64) {
 async fn an_override_of_a_meter_starts_and_ends_by_time_and_gives_nothing_back() {
     let workerd = Setup::isolates(&["weur", "apac"]).start().await.unwrap();
     let more = json!({ "meters": { "m": { "per_sec": 30.0 / 80_000.0 } } });
-    let (base, starts_at, expires_at) = soon(document(json!({ "m": still(10) }), json!({})), more);
-    workerd.apply(&base).await.unwrap();
+    let base = document(json!({ "m": still(10) }), json!({}));
+    let (starts_at, expires_at) = soon(&workerd, base, more).await;
     let clients = workerd.clients().unwrap();
     let (here, there) = (&clients[0], &clients[1]);
     assert!(take(here, "pro:vip", "m", 10).await.allowed);
@@ -56,20 +64,14 @@ async fn an_override_of_a_meter_starts_and_ends_by_time_and_gives_nothing_back()
         epoch_ms() < starts_at,
         "the machine is too slow for this test"
     );
-    in_time(
-        when(|| async { left(there, "pro:vip", "m").await == 20 }).await,
-        starts_at,
-    );
+    from(starts_at, async || left(there, "pro:vip", "m").await == 20).await;
     assert!(take(here, "pro:vip", "m", 12).await.allowed);
     assert_eq!(
         left(here, "pro:stranger", "m").await,
         10,
         "others are as ever"
     );
-    in_time(
-        when(|| async { left(there, "pro:vip", "m").await == 0 }).await,
-        expires_at,
-    );
+    from(expires_at, async || left(there, "pro:vip", "m").await == 0).await;
     assert_eq!(left(here, "pro:vip", "m").await, 0);
     assert!(!take(here, "pro:vip", "m", 1).await.allowed);
 }
@@ -79,18 +81,18 @@ async fn an_override_of_a_meter_starts_and_ends_by_time_and_gives_nothing_back()
 async fn an_override_to_unlimited_ends_by_time() {
     let workerd = Setup::isolates(&["weur"]).start().await.unwrap();
     let free = json!({ "meters": { "m": { "per_sec": "unlimited" } } });
-    let (base, starts_at, expires_at) = soon(document(json!({ "m": still(3) }), json!({})), free);
-    workerd.apply(&base).await.unwrap();
+    let base = document(json!({ "m": still(3) }), json!({}));
+    let (starts_at, expires_at) = soon(&workerd, base, free).await;
     let client = workerd.client(0).unwrap();
     assert!(take(&client, "pro:vip", "m", 3).await.allowed);
-    in_time(
-        when(|| async { take(&client, "pro:vip", "m", 1_000_000).await.allowed }).await,
-        starts_at,
-    );
-    in_time(
-        when(|| async { !take(&client, "pro:vip", "m", 1).await.allowed }).await,
-        expires_at,
-    );
+    from(starts_at, async || {
+        take(&client, "pro:vip", "m", 1_000_000).await.allowed
+    })
+    .await;
+    from(expires_at, async || {
+        !take(&client, "pro:vip", "m", 1).await.allowed
+    })
+    .await;
 }
 
 /// A guard's slots and a limit of each tenant, by the same list.
@@ -108,9 +110,14 @@ async fn overrides_of_guards_and_limits_start_and_end_by_time() {
         limits,
     );
     let changes = json!({ "guards": { "queries": { "concurrency": 3 } }, "limits": { "calls": { "limit": 5 } } });
-    let (base, starts_at, expires_at) = soon(base, changes);
-    workerd.apply(&base).await.unwrap();
+    let (starts_at, expires_at) = soon(&workerd, base, changes).await;
     let client = workerd.client(0).unwrap();
+    let in_force = || {
+        assert!(
+            epoch_ms() < expires_at,
+            "the machine is too slow for this test"
+        )
+    };
     let calls = |tenant: &'static str, cost: u64| {
         let question = json!({ "tenant": tenant, "limit": "calls", "cost": cost });
         let client = client.clone();
@@ -123,8 +130,10 @@ async fn overrides_of_guards_and_limits_start_and_end_by_time() {
         epoch_ms() < starts_at,
         "the machine is too slow for this test"
     );
-    let slots = when(|| async { acquire(&client, "queries", "pro:vip").await.status == 200 }).await;
-    in_time(slots, starts_at);
+    from(starts_at, async || {
+        acquire(&client, "queries", "pro:vip").await.status == 200
+    })
+    .await;
     assert!(calls("pro:vip", 2).await, "four of five");
     assert!(calls("pro:stranger", 2).await && !calls("pro:stranger", 1).await);
     assert_eq!(
@@ -135,10 +144,8 @@ async fn overrides_of_guards_and_limits_start_and_end_by_time() {
         acquire(&client, "queries", "pro:stranger").await.status,
         429
     );
-    in_time(
-        when(|| async { !calls("pro:vip", 0).await }).await,
-        expires_at,
-    );
+    in_force();
+    from(expires_at, async || !calls("pro:vip", 0).await).await;
     assert_eq!(acquire(&client, "queries", "pro:vip").await.status, 429);
 }
 
