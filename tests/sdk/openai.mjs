@@ -68,7 +68,7 @@ const many = Array.from({ length: 50 }, () => client.chat.completions.create({ m
 told.at_once = (await Promise.all(many)).length;
 
 const aborted = await client.chat.completions.create({
-  model: "gpt-4o", user: "words=1000&gap_ms=20", messages, stream: true,
+  model: "gpt-4o", user: "words=1000&gap_ms=100", messages, stream: true,
 });
 told.before_abort = 0;
 for await (const chunk of aborted) {

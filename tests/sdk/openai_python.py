@@ -84,7 +84,7 @@ told["stranger"] = refused(lambda: stranger.chat.completions.create(model="gpt-4
 # In the middle of an answer the application has enough.
 told["before_abort"] = 0
 with client.chat.completions.create(
-    model="gpt-4o", user="words=1000&gap_ms=20", messages=messages, stream=True
+    model="gpt-4o", user="words=1000&gap_ms=100", messages=messages, stream=True
 ) as stream:
     for chunk in stream:
         told["before_abort"] += sum(1 for choice in chunk.choices if choice.delta.content)

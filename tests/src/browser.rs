@@ -148,18 +148,12 @@ impl Browser {
     }
 
     async fn pressed(&self, selector: &str) -> Result<Element> {
-        let deadline = clock::now() + FIND_DEADLINE;
-        loop {
-            // What comes above it moves the element away, and a page that is drawn anew in between takes it away.
+        let pressed = again(async || {
             let element = self.find(selector).await?;
-            match self.click(&element).await {
-                Ok(()) => return Ok(element),
-                Err(error) if clock::now() > deadline => {
-                    return Err(error.context(format!("press {selector}")));
-                }
-                Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
-            }
-        }
+            self.click(&element).await?;
+            Ok(element)
+        });
+        pressed.await.with_context(|| format!("press {selector}"))
     }
 
     /// Clicks an element in the middle of the window: what sticks to an edge of it may lie over one that is in sight.
@@ -178,20 +172,23 @@ impl Browser {
 
     /// Replaces what the field with a CSS selector holds.
     pub async fn fill(&self, selector: &str, text: &str) -> Result<()> {
-        let fill = async {
+        let filled = again(async || {
             let field = self.pressed(selector).await?;
             field.send_keys(&keys::select_all()).await?;
             field.send_keys(&keys::delete()).await?;
-            field.send_keys(text).await.map_err(anyhow::Error::from)
-        };
-        fill.await.with_context(|| format!("fill {selector}"))
+            Ok(field.send_keys(text).await?)
+        });
+        filled.await.with_context(|| format!("fill {selector}"))
     }
 
     /// Chooses the option of a select by its value.
     pub async fn choose(&self, selector: &str, value: &str) -> Result<()> {
-        let select = self.find(selector).await?;
-        let chosen = select.select_by_value(value).await;
-        chosen.with_context(|| format!("choose {value} of {selector}"))
+        let chosen = again(async || {
+            let select = self.find(selector).await?;
+            Ok(select.select_by_value(value).await?)
+        });
+        let what = || format!("choose {value} of {selector}");
+        chosen.await.with_context(what)
     }
 
     /// Waits until an expression of the page is true.
@@ -250,11 +247,8 @@ impl Browser {
 
     /// The text of the first element that a CSS selector finds.
     pub async fn text(&self, selector: &str) -> Result<String> {
-        self.find(selector)
-            .await?
-            .text()
-            .await
-            .with_context(|| format!("read {selector}"))
+        let text = again(async || Ok(self.find(selector).await?.text().await?));
+        text.await.with_context(|| format!("read {selector}"))
     }
 
     /// What the console of the page received at level `SEVERE` since the last call: errors of scripts, failed
@@ -338,6 +332,20 @@ impl Browser {
             bail!("{name}: {value}");
         }
         Ok(value)
+    }
+}
+
+/// Does something with an element until that succeeds, for as long as an element is waited for: what comes above it moves it
+/// away, and a page that is drawn anew takes it away between find and use.
+async fn again<T>(act: impl AsyncFn() -> Result<T>) -> Result<T> {
+    let deadline = clock::now() + FIND_DEADLINE;
+    loop {
+        match act().await {
+            Err(_) if clock::now() < deadline => {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+            done => return done,
+        }
     }
 }
 

@@ -30,6 +30,9 @@ const KEPT_BYTES_MAX: usize = 8 * 1024;
 /// By when the holders of a budget find each other, on a machine that may be slow.
 const THERE_DEADLINE: Duration = Duration::from_secs(60);
 
+/// For how long a login is asked for that a busy machine has no time for.
+const LOGIN_DEADLINE: Duration = Duration::from_secs(20);
+
 /// The tenant of checks that only look.
 pub const PROBE_TENANT: &str = "free:probe";
 
@@ -348,9 +351,22 @@ impl Client {
     /// # Panics
     /// When they have not within a minute.
     pub async fn check_budget_once_there(&self, tenant: &str, budget: &str, cost: u64) -> Checked {
+        self.check_once_there(&budget_check(tenant, budget, cost))
+            .await
+    }
+
+    /// Charges a limit, as soon as its holders find each other.
+    ///
+    /// # Panics
+    /// When they have not within a minute.
+    pub async fn check_limit_once_there(&self, limit: &str, key: &str, cost: u64) -> Checked {
+        self.check_once_there(&limit_check(limit, key, cost)).await
+    }
+
+    async fn check_once_there(&self, request: &CheckRequest) -> Checked {
         let start = clock::now();
         loop {
-            match self.check_budget(tenant, budget, cost).await {
+            match self.check(request).await {
                 Ok(checked) if checked.decision.reason != Reason::Unavailable => return checked,
                 other => assert!(start.elapsed() < THERE_DEADLINE, "{other:?}"),
             }
@@ -374,9 +390,15 @@ impl Client {
         .await
     }
 
-    /// Logs in; a client that carries the session's cookie and the header against cross-site forms.
+    /// Logs in, as soon as the deployment can say who that is; a client that carries the session's cookie and the header
+    /// against cross-site forms.
     pub async fn log_in(&self, token: &str) -> Result<(Self, SessionReply)> {
-        let reply = self.post_session(token).await?;
+        let start = clock::now();
+        let mut reply = self.post_session(token).await?;
+        while reply.status == 503 && start.elapsed() < LOGIN_DEADLINE {
+            tokio::time::sleep(Duration::from_millis(250)).await;
+            reply = self.post_session(token).await?;
+        }
         let session = reply.ok()?;
         let cookie = session_cookie(&reply)?;
         Ok((

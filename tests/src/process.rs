@@ -207,7 +207,7 @@ mod tests {
     }
 
     fn wait_until(mut condition: impl FnMut() -> bool) -> bool {
-        (0..200).any(|_| {
+        (0..2_000).any(|_| {
             std::thread::sleep(Duration::from_millis(10));
             condition()
         })

@@ -31,7 +31,7 @@ pub fn rules() -> PathBuf {
 }
 
 impl Prometheus {
-    /// Scrapes `target` (an address with a port) twice a second, with a token.
+    /// Scrapes `target` (an address with a port) every two seconds, with a token. A busy machine has as long to answer.
     pub async fn start(target: &str, token: &str) -> Result<Self> {
         let folder = folders::new("prometheus")?;
         let text = std::fs::read_to_string(rules()).context("read the rules")?;
@@ -39,11 +39,12 @@ impl Prometheus {
             .context("write the rules")?;
         // A configuration in JSON is one in YAML.
         let config = json!({
-            "global": { "scrape_interval": "500ms", "scrape_timeout": "500ms", "evaluation_interval": "500ms" },
+            "global": { "scrape_interval": "2s", "scrape_timeout": "2s", "evaluation_interval": "500ms" },
             "rule_files": ["rules.yml"],
             "scrape_configs": [{
                 "job_name": "weir",
-                "scrape_interval": "500ms",
+                "scrape_interval": "2s",
+                "scrape_timeout": "2s",
                 "authorization": { "credentials": token },
                 "static_configs": [{ "targets": [target] }],
             }],

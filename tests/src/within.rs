@@ -7,7 +7,7 @@ use tokio::time::sleep;
 use crate::clock::now;
 
 /// Asks until the answer is the new one: when it was asked for. A question that is sent when the change has to be in force gets
-/// the new answer; that the machine is slow to answer excuses as much as an answer took meanwhile.
+/// the new answer; that the machine is slow excuses as much as an answer, or the way from one question to the next, took meanwhile.
 ///
 /// # Panics
 /// If the answer is the old one to a question that was sent later.
@@ -21,8 +21,9 @@ pub async fn until(within: Duration, mut is_new: impl AsyncFnMut() -> bool) -> D
         longest = longest.max(start.elapsed() - sent);
         assert!(
             sent <= within + longest,
-            "the answer is the old one to what was asked after {sent:?}, while an answer takes up to {longest:?}"
+            "the answer is the old one to what was asked after {sent:?}, while a question takes up to {longest:?}"
         );
         sleep(Duration::from_millis(10)).await;
+        longest = longest.max(start.elapsed() - sent);
     }
 }

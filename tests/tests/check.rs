@@ -10,6 +10,8 @@ mod prepared;
 mod shipped;
 mod ways;
 
+use std::time::Duration;
+
 use serde_json::Value;
 use weir_tests::fixtures::{gcra, policy, with};
 use weir_tests::workerd::{Setup, Workerd};
@@ -19,6 +21,9 @@ const HOUR_MS: u64 = 3_600_000;
 
 /// Thirty days. Windows begin at multiples of their length, so a test almost never straddles one.
 const LONG_MS: u64 = 30 * 24 * HOUR_MS;
+
+/// How long what was decided may take to be counted on a busy machine.
+const COUNTED: Duration = Duration::from_secs(10);
 
 async fn deployment(setup: Setup, document: Value) -> (Workerd, u64) {
     let workerd = setup.start().await.expect("workerd starts");

@@ -127,12 +127,12 @@ fn printed(name: &str, output: io::Result<Output>) -> String {
     out
 }
 
-/// Everything that the scripts ask for: a budget of 1,000, limits by key of 5, a guard with one slot and a lease of three seconds.
+/// Everything that the scripts ask for: a budget of 1,000, limits by key of 5, a guard with one slot and a lease of six seconds.
 fn document() -> Value {
     let document = policy(1_000, LONG_MS);
     let window =
         json!({ "algorithm": "fixed_window", "limit": 5, "window_ms": LONG_MS, "scope": "region" });
-    let shape = json!({ "algorithm": "leaky_bucket", "rate_per_sec": 1, "max_queue_ms": 60_000, "scope": "region" });
+    let shape = json!({ "algorithm": "leaky_bucket", "rate_per_sec": 0.1, "max_queue_ms": 60_000, "scope": "region" });
     let login = json!({ "all": [{ "name": "ip", "limit": "per_ip" }, { "name": "user", "limit": "hits" }] });
     let limits = json!({
         "per_ip": gcra(100, LONG_MS, 20), "hits": window, "skips": window, "shape": shape, "login": login,
@@ -144,7 +144,7 @@ fn document() -> Value {
         "/meters",
         json!({ "results": meter, "bytes": meter }),
     );
-    let guard = json!({ "concurrency": 1, "per_minute": "unlimited", "lease_ms": 3_000 });
+    let guard = json!({ "concurrency": 1, "per_minute": "unlimited", "lease_ms": 6_000 });
     let document = with(document, "/guards", json!({ "calls": guard }));
     with(document, "/overload", json!({ "origin": {} }))
 }

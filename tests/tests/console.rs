@@ -37,6 +37,9 @@ use weir_tests::clock::now;
 /// take to be read anew, on a machine that is several times slower.
 const MOVES_WITHIN: Duration = Duration::from_secs(60);
 
+/// What the login page says of a login that was not answered in time.
+const LOGIN_LATE: [&str; 2] = ["Weir is not available right now", "No answer"];
+
 /// A telephone's.
 const NARROW: (u32, u32) = (375, 812);
 const WIDE: (u32, u32) = (1280, 900);
@@ -63,10 +66,24 @@ async fn log_in(browser: &Browser, origin: &str, token: &str) {
     assert!(!visible[1].as_str().unwrap().contains(token), "{visible}");
 }
 
+/// Brings a token to the login form, again where a busy machine has not counted the login in time.
 async fn submit_token(browser: &Browser, token: &str) {
     let field = test_id_selector("login-token");
-    browser.fill(&field, token).await.expect("the login form");
-    browser.press_id("login-submit").await.unwrap();
+    // Nothing while there is no answer; no words once it led elsewhere.
+    let script = "const error = document.querySelector('[data-testid=login-error]');
+        return error ? error.textContent || null : '';";
+    eventually("a login that is answered", async || {
+        browser.fill(&field, token).await.expect("the login form");
+        browser.press_id("login-submit").await.unwrap();
+        let said = eventually("an answer to a login", async || {
+            let said = browser.evaluate(script, vec![]).await.ok()?;
+            said.as_str().map(str::to_owned)
+        })
+        .await;
+        let late = LOGIN_LATE.iter().any(|late| said.contains(late));
+        (!late).then_some(())
+    })
+    .await;
 }
 
 async fn log_out(browser: &Browser) {
@@ -121,7 +138,11 @@ async fn await_live(browser: &Browser, state: &str) {
 /// each of `expected` is a part of a message.
 async fn assert_no_errors(browser: &Browser, expected: &[&str]) {
     // What the browser itself writes when the page asks whether there is a session, and there is none.
-    let no_session = |message: &str| message.contains("/session") && message.contains("401");
+    // On a busy machine that, and a login, may not be answered in time.
+    let no_session = |message: &str| {
+        let unanswered = message.contains("401") || message.contains("503");
+        message.contains("/session") && unanswered
+    };
     let messages = browser.severe_messages().await.unwrap();
     let unexpected: Vec<&String> = messages
         .iter()

@@ -10,6 +10,7 @@ use weir_tests::clock::now;
 use weir_tests::fixtures::{BUDGET, LIMIT, gcra, policy, with};
 use weir_tests::history::{Operation, Outcome};
 use weir_tests::storage::{Damage, objects};
+use weir_tests::within::until;
 use weir_tests::workerd::{Setup, Workerd};
 
 const HOUR_MS: u64 = 3_600_000;
@@ -19,6 +20,9 @@ const SHORT_WINDOW_MS: u64 = 1_000;
 
 /// Admissions come back within the rest of a window, one whole window and the time to see it.
 const RECOVERY: Duration = Duration::from_millis(3 * SHORT_WINDOW_MS + 2_000);
+
+/// How long what is on its way between objects may take on a busy machine.
+const SETTLING: Duration = Duration::from_secs(10);
 
 /// A budget whose window outlasts the test, one whose windows are short, and a limit that does not refill.
 fn document() -> Value {
@@ -52,14 +56,17 @@ impl Subject {
         };
         assert!(
             subject.clients[1]
-                .check_limit(LIMIT, "spent", 20)
+                .check_limit_once_there(LIMIT, "spent", 20)
                 .await
-                .unwrap()
                 .decision
                 .allowed
         );
         for client in 0..3 {
-            assert!(subject.charge(client, 9).await.allowed);
+            let begun = now();
+            while !subject.charge(client, 9).await.allowed {
+                assert!(begun.elapsed() < SETTLING, "client {client} is denied");
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
         }
         subject
     }
@@ -99,7 +106,8 @@ impl Subject {
 
     /// Until all three ledgers have something to lose.
     async fn await_ledgers(&self) {
-        for _ in 0..100 {
+        let begun = now();
+        loop {
             let view = self.clients[0].fairness().await.unwrap();
             if view
                 .regions
@@ -110,29 +118,17 @@ impl Subject {
             {
                 return;
             }
+            assert!(begun.elapsed() < SETTLING, "the ledgers count nothing");
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
-        panic!("the ledgers have counted nothing");
     }
 
     async fn await_short_window(&self, client: usize) {
-        let start = now();
-        loop {
-            let decision = self.clients[client]
-                .check_budget("pro:b", SHORT_BUDGET, 1)
-                .await
-                .unwrap()
-                .decision;
-            if decision.allowed {
-                return;
-            }
-            assert!(
-                start.elapsed() < RECOVERY,
-                "nothing is admitted any more: {decision:?}\n{}",
-                self.workerd.log()
-            );
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
+        let is_back = async || {
+            let asked = self.clients[client].check_budget("pro:b", SHORT_BUDGET, 1);
+            asked.await.unwrap().decision.allowed
+        };
+        until(RECOVERY, is_back).await;
     }
 
     /// The rest of the promises: no label over its cap, all planes answer, the policy can be replaced.
@@ -189,11 +185,19 @@ async fn survive(class: &str) {
             subject.await_short_window(client).await;
         }
         subject.assert_whole().await;
-        let log = subject.workerd.log()[log_before..].to_owned();
-        assert!(
-            rows == 0 || log.contains("damaged row"),
-            "{class}, {damage:?}: {rows} values damaged, not a word:\n{log}"
-        );
+        // What is logged takes its time to be read.
+        let begun = now();
+        loop {
+            let log = subject.workerd.log()[log_before..].to_owned();
+            if rows == 0 || log.contains("damaged row") {
+                break;
+            }
+            assert!(
+                begun.elapsed() < SETTLING,
+                "{class}, {damage:?}: {rows} values damaged, not a word:\n{log}"
+            );
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
         println!("{class}, {damage:?}: {rows} values damaged and survived");
     }
 }

@@ -51,9 +51,8 @@ fn cost(units: u64) -> Value {
 
 async fn left(client: &Client) -> u64 {
     client
-        .check_budget("pro:a", BUDGET, 0)
+        .check_budget_once_there("pro:a", BUDGET, 0)
         .await
-        .unwrap()
         .decision
         .remaining
 }

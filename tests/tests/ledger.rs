@@ -32,7 +32,7 @@ const SHADOW: &str = "in_shadow";
 /// A policy with a budget, a limit, a meter that gives 20 units and a guard of two slots.
 fn document(limit: u64, window_ms: u64) -> Value {
     let meter = json!({ "per_sec": 0.001, "burst_seconds": 20_000, "max_debt_ms": 1 });
-    let guard = json!({ "concurrency": 2, "per_minute": "unlimited", "lease_ms": 60_000 });
+    let guard = json!({ "concurrency": 2, "per_minute": "unlimited", "lease_ms": 600_000 });
     let base = with(policy(limit, window_ms), "/meters", json!({ METER: meter }));
     with(base, "/guards", json!({ GUARD: guard }))
 }

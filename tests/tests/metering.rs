@@ -28,6 +28,9 @@ const LONG_MS: u64 = 30 * 24 * 3_600_000;
 /// How long what is on its way between holders may take to arrive on a busy machine.
 const SETTLING: Duration = Duration::from_secs(8);
 
+/// By when holders find each other after a restart, on a machine that may be slow.
+const THERE: Duration = Duration::from_secs(30);
+
 /// A policy with these meters and guards.
 fn document(meters: Value, guards: Value) -> Value {
     let base = with(policy(1_000, LONG_MS), "/meters", meters);
@@ -42,6 +45,22 @@ async fn start(setup: Setup, meters: Value, guards: Value) -> Workerd {
         .await
         .expect("the policy is saved");
     workerd
+}
+
+/// Kills the process and starts it again: each isolate decides by the policy afterwards, and its holders answer.
+async fn restart(workerd: &mut Workerd) {
+    workerd.restart().await.expect("workerd comes back");
+    for client in workerd.clients().unwrap() {
+        let start = now();
+        let there = async || {
+            let revision = client.policy().await?.revision()?;
+            client.await_revision(revision, THERE).await
+        };
+        while let Err(error) = there().await {
+            assert!(start.elapsed() < THERE, "{error:?}");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
 }
 
 /// A meter of so many units a second, a bucket of so many seconds of them, and debts of up to a minute.

@@ -235,7 +235,7 @@ async fn a_machine_with_node_alone_decides_within_a_minute_of_the_file() {
     let start = clock::now();
     let running = installed.start(folder, &words(DEMO));
     let client = running.client();
-    let decided = client.check_budget("acme", "tokens", 3).await.unwrap();
+    let decided = client.check_budget_once_there("acme", "tokens", 3).await;
     let took = installed.took + start.elapsed();
     println!(
         "installed in {:?}, first decision after {took:?}",
@@ -361,7 +361,7 @@ async fn deployment(installed: &Installed) {
         .unwrap();
     let running = installed.start(&folder, &words(DEV));
     let client = running.client();
-    let decided = client.check_budget("acme", "tokens", 0).await.unwrap();
+    let decided = client.check_budget_once_there("acme", "tokens", 0).await;
     assert_eq!(decided.decision.limit, 77, "its own policy");
     // A secret that a policy names is one of the file, or the policy is refused.
     client.save_policy(&document).await.unwrap();

@@ -12,8 +12,9 @@ use weir_tests::pages::block;
 use weir_tests::prometheus::{promtool, rules};
 use weir_tests::workerd::{REGIONS, Setup, Workerd};
 
-/// How long an alert may take: what was counted reaches the ledgers, is scraped, recorded and then held for a second.
-const ALERTED: Duration = Duration::from_secs(30);
+/// How long an alert may take on a busy machine: what was counted reaches the ledgers, is scraped, recorded and then held
+/// for a second.
+const ALERTED: Duration = Duration::from_secs(60);
 
 /// A budget of a day, of which 90 of 100 units will be used, and one of a minute in which acme asks for more at once than
 /// there is.
@@ -74,7 +75,7 @@ async fn promtool_finds_no_fault_with_what_is_scraped() {
     let workerd = start().await;
     let client = workerd.client(0).unwrap();
     for tenant in ["acme", "hooli"] {
-        client.check_budget(tenant, "shared", 1).await.unwrap();
+        client.check_budget_once_there(tenant, "shared", 1).await;
     }
     let started = now();
     let text = loop {

@@ -25,7 +25,9 @@ use serde_json::{Value, json};
 use weir_shared::wire::access::{TokenReply, TokenRequest};
 use weir_shared::wire::role::Role;
 use weir_tests::client::Client;
+use weir_tests::clock::now;
 use weir_tests::fixtures::{self, token_request as request, with};
+use weir_tests::reply::Reply;
 use weir_tests::within::until;
 use weir_tests::workerd::{Setup, Workerd};
 
@@ -43,6 +45,9 @@ const GUARD: &str = "queries";
 /// A change is in force everywhere within so long after the answer to it.
 const IN_FORCE: Duration = Duration::from_secs(1);
 
+/// For how long a request is made again that is answered with 503: on a busy machine a call between objects may be late.
+const ANSWERED: Duration = Duration::from_secs(20);
+
 /// The audit log tells what was refused and what was used after it has been passed on: nobody is promised how soon.
 const RECORDED: Duration = Duration::from_secs(10);
 
@@ -57,7 +62,8 @@ async fn one_isolate() -> (Workerd, Client) {
 
 /// One budget, one limit and one guard.
 fn policy() -> Value {
-    let guard = json!({ GUARD: { "concurrency": 20, "per_minute": 120 } });
+    // No slot lapses while a test runs.
+    let guard = json!({ GUARD: { "concurrency": 20, "per_minute": 120, "lease_ms": 3_600_000 } });
     with(fixtures::policy(100_000, 24 * 3_600_000), "/guards", guard)
 }
 
@@ -79,8 +85,34 @@ fn by_prefix(prefix: &str) -> TokenRequest {
 async fn employ(client: &Client, token: &TokenRequest) -> (Client, TokenReply) {
     let made = client.make_token(token).await.expect("a token is made");
     let employed = client.with_token(&made.token);
-    await_status(&employed, |status| status != 401).await;
+    await_status(&employed, |status| ![401, 503].contains(&status)).await;
     (employed, made)
+}
+
+/// What is answered once it can be known: 503 says nothing of who may do what.
+async fn answered(ask: impl AsyncFn() -> Reply) -> Reply {
+    let start = now();
+    loop {
+        let reply = ask().await;
+        if reply.status != 503 || start.elapsed() > ANSWERED {
+            return reply;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+/// The reservation that a check is given, once the holders of its budget find each other.
+async fn reserved(client: &Client, check: &Value) -> Value {
+    let start = now();
+    loop {
+        let mut decided: Value = client.post(CHECK, check).await.unwrap().ok().unwrap();
+        if decided["reservation"].is_string() {
+            return decided["reservation"].take();
+        }
+        let late = decided["reason"] == "unavailable" && start.elapsed() < ANSWERED;
+        assert!(late, "{decided}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
 }
 
 /// Waits until the policy is answered with such a status: who may not read it is refused by role.

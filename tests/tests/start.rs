@@ -30,6 +30,10 @@ const FLOOD_COST: u64 = 100;
 /// By when the demo's flood has used up its share, at the latest.
 const FLOOD_DEADLINE: Duration = Duration::from_secs(60);
 
+/// The window of the budget `tokens` as it is shipped, and how much of it the commands need on a busy machine.
+const WINDOW_MS: u64 = 60_000;
+const COMMANDS_MS: u64 = 30_000;
+
 /// Fields of an answer that differ from run to run.
 const OF_THE_RUN: [&str; 3] = ["reset_at", "window", "decision"];
 
@@ -91,11 +95,23 @@ fn run_here() -> impl Iterator<Item = Shown> {
     shown().into_iter().filter(move |shown| !elsewhere(shown))
 }
 
+/// Waits until acme's budget is decided, and enough of its window is left for all commands: whether for another window.
+async fn early_in_a_window(client: &Client) -> bool {
+    client.check_budget_once_there("acme", "tokens", 0).await;
+    let left_ms = WINDOW_MS - clock::epoch_ms() % WINDOW_MS;
+    let is_late = left_ms < COMMANDS_MS;
+    if is_late {
+        tokio::time::sleep(Duration::from_millis(left_ms + 500)).await;
+    }
+    is_late
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn each_command_of_the_five_minute_start_does_what_the_page_says() {
     let workerd = Setup::isolates(&["enam"]).start().await.unwrap();
     let client = workerd.client(0).unwrap();
     let folder = tempfile::tempdir().unwrap();
+    early_in_a_window(&client).await;
     let mut compared = 0;
     for shown in run_here() {
         let told = run(&shown, &client, folder.path());
@@ -113,8 +129,8 @@ async fn each_command_of_the_five_minute_start_does_what_the_page_says() {
     );
 }
 
-/// Starts the demo's traffic, and waits until it has used up what its flood may have.
-async fn flood(client: &Client, folder: &Path) -> ProcessTree {
+/// Starts the demo's traffic.
+fn demo(client: &Client, folder: &Path) -> ProcessTree {
     let demo = workspace().join("package/lib/demo.js");
     let script = format!(
         "import {{ demo }} from {:?}; demo({:?}, {TOKEN:?});",
@@ -123,7 +139,11 @@ async fn flood(client: &Client, folder: &Path) -> ProcessTree {
     );
     let mut node = Command::new("node");
     node.args(["--input-type=module", "--eval", &script]);
-    let traffic = ProcessTree::spawn(&node, &folder.join("demo")).unwrap();
+    ProcessTree::spawn(&node, &folder.join("demo")).unwrap()
+}
+
+/// Waits until the demo's flood has used up what it may have.
+async fn await_flooded(client: &Client) {
     let start = clock::now();
     loop {
         let flooded = client
@@ -133,7 +153,7 @@ async fn flood(client: &Client, folder: &Path) -> ProcessTree {
             !checked.decision.allowed && checked.decision.reason != Reason::Unavailable
         };
         if flooded.is_ok_and(denied) {
-            return traffic;
+            return;
         }
         assert!(start.elapsed() < FLOOD_DEADLINE, "the flood is not denied");
         tokio::time::sleep(Duration::from_millis(100)).await;
@@ -146,7 +166,11 @@ async fn the_flood_of_the_demo_leaves_the_reader_of_the_page_what_it_asks_for() 
     let workerd = Setup::isolates(&["enam"]).start().await.unwrap();
     let client = workerd.client(0).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let _traffic = flood(&client, folder.path()).await;
+    let _traffic = demo(&client, folder.path());
+    await_flooded(&client).await;
+    if early_in_a_window(&client).await {
+        await_flooded(&client).await;
+    }
     let reader = client.check_budget_once_there("acme", "tokens", 1).await;
     assert!(reader.decision.allowed, "{:?}", reader.decision);
     let mut compared = 0;

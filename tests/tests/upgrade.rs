@@ -127,7 +127,8 @@ fn within(operations: &[Operation], from: Duration, to: Duration) -> Vec<Operati
         .collect()
 }
 
-/// Two versions that refuse each other's messages keep any cap: nothing would be admitted.
+/// Two versions that refuse each other's messages keep any cap: nothing would be admitted. Half of the cap is, or of what a
+/// busy machine asks for, where it asks for most. What was answered without a window may have been asked of any.
 #[track_caller]
 fn assert_used(step: &str, operations: &[Operation]) {
     let full = full_windows(operations);
@@ -136,8 +137,18 @@ fn assert_used(step: &str, operations: &[Operation]) {
         operations.len(),
         admitted_by_window(operations)
     );
-    let most = full.values().max().copied().unwrap_or_default();
-    assert!(2 * most >= CAP, "{step}: {full:?} of {CAP}");
+    let asked = |window: u64| -> u64 {
+        let of = operations
+            .iter()
+            .filter(|operation| operation.window().is_none_or(|label| label == window));
+        of.map(|operation| operation.cost).sum()
+    };
+    let busiest = full.keys().map(|window| asked(*window)).max();
+    let is_used = full.iter().any(|(window, admitted)| {
+        let asked = asked(*window);
+        Some(2 * asked) >= busiest && 2 * admitted >= CAP.min(asked)
+    });
+    assert!(is_used, "{step}: {full:?} of {CAP}, {busiest:?} asked for");
 }
 
 /// Each isolate is of the version that the step says, where that version can tell.
@@ -218,7 +229,13 @@ impl Kept {
         }
         let client = &clients[index % 3];
         if let Some(reservation) = self.reservation.take() {
-            client.settle(&reservation, 4).await.unwrap();
+            let start = clock::now();
+            // Objects that have just been started may be out of reach; a settlement counts once, however often it is asked
+            // for.
+            while let Err(error) = client.settle(&reservation, 4).await {
+                assert!(start.elapsed() < SETTLING, "{error:#}");
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
             self.units += 4;
         }
         let question = json!({ "tenant": COUNTED, "budget": QUIET, "cost": 10 });
@@ -279,7 +296,7 @@ async fn admitted(client: &Client, question: &Value) -> DecisionBody {
 /// The burst is spent in the first step; no later one gives any of it back.
 async fn assert_spent(client: &Client, index: usize) {
     let ask = async || -> DecisionBody {
-        let checked = client.check_limit(SLOW, "spent", 1).await.unwrap();
+        let checked = client.check_limit_once_there(SLOW, "spent", 1).await;
         checked.decision
     };
     for _ in 0..if index == 0 { 5 } else { 0 } {

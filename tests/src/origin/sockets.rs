@@ -130,8 +130,9 @@ fn serve(stream: TcpStream, state: &State) {
     };
     state.open.fetch_add(1, Ordering::SeqCst);
     let end = talk(&mut socket, state);
-    state.open.fetch_sub(1, Ordering::SeqCst);
     locked(&state.ends).push(end);
+    // Who sees that it is not open finds its end.
+    state.open.fetch_sub(1, Ordering::SeqCst);
 }
 
 #[expect(

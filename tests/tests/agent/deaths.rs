@@ -44,9 +44,19 @@ async fn no_window_is_overdrawn_across_the_deaths_of_agents() {
     // An agent that starts has no policy yet, and says so.
     violations.retain(|one| !format!("{one:?}").contains("503"));
     assert_eq!(violations, []);
-    let used = windows.values().rev().skip(1).take(2).max();
+    // What was asked for while a window lasted, however it was answered: on a slow machine that is less than the limit.
+    let asked = |label: u64| {
+        let of = operations.iter().filter(|one| one.window() == Some(label));
+        let sent: Vec<_> = of.map(|one| one.sent).collect();
+        let lasted = sent.iter().min()..=sent.iter().max();
+        let during = operations
+            .iter()
+            .filter(|one| lasted.contains(&Some(&one.sent)));
+        during.map(|one| one.cost).sum::<u64>()
+    };
+    let mut last = windows.iter().rev().skip(1).take(2);
     assert!(
-        used.is_some_and(|used| *used * 10 >= LIMIT * 6),
+        last.any(|(label, used)| used * 10 >= LIMIT.min(asked(*label)) * 6),
         "{windows:?}"
     );
 }

@@ -67,13 +67,13 @@ async fn without_the_deployment_what_is_held_is_spent_and_then_the_budget_says_w
             .decision;
         assert!(decision.allowed, "{decision:?}");
     }
-    // While there is no use in waiting, nobody waits.
+    // While there is no use in waiting, nobody waits: 20 who did would take 40 seconds.
     let begin = clock::now();
     for _ in 0..20 {
         drained(&client, "closed").await;
     }
     assert!(
-        begin.elapsed() < Duration::from_secs(2),
+        begin.elapsed() < Duration::from_secs(20),
         "{:?}",
         begin.elapsed()
     );

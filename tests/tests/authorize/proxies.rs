@@ -127,7 +127,9 @@ impl Site {
                 .ok()
                 .unwrap();
             assert_eq!(settled["refunded"], 93);
-            assert_eq!(self.door.left("pro:acme").await, 1_000 - 7 * passed);
+            self.door
+                .await_left("tokens", "pro:acme", 1_000 - 7 * passed)
+                .await;
         }
         let denied = self.paid("/x").await;
         assert_eq!(

@@ -15,8 +15,14 @@ pub(crate) fn assert_retry_after(reply: &Reply, retry_after_ms: u64) {
     );
 }
 
+/// The headers of a decision that was asked for at an instant. The seconds left are those of some moment from then on.
 #[track_caller]
-pub(crate) fn assert_rate_limit(reply: &Reply, decision: &DecisionBody, quota: u64, window_s: u64) {
+pub(crate) fn assert_rate_limit(
+    reply: &Reply,
+    decision: &DecisionBody,
+    asked: u64,
+    (quota, window_s): (u64, u64),
+) {
     let limit =
         ratelimit::parse_one(reply.header("ratelimit").expect("a RateLimit header")).unwrap();
     assert_eq!(
@@ -24,10 +30,11 @@ pub(crate) fn assert_rate_limit(reply: &Reply, decision: &DecisionBody, quota: u
         (decision.binding.as_str(), decision.remaining)
     );
     let reset_s = limit.parameter("t").unwrap();
-    let expected_s = decision.reset_at.saturating_sub(epoch_ms()).div_ceil(1_000);
+    let left_s = |at: u64| decision.reset_at.saturating_sub(at).div_ceil(1_000);
+    let expected = left_s(epoch_ms()).saturating_sub(1)..=left_s(asked) + 1;
     assert!(
-        reset_s.abs_diff(expected_s) <= 1,
-        "t={reset_s}, expected {expected_s}"
+        expected.contains(&reset_s),
+        "t={reset_s}, expected {expected:?}"
     );
     let policy = ratelimit::parse_one(
         reply

@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
-use weir_shared::limits::PREPARED_MAX;
+use weir_shared::limits::{CALL_MS_MAX, COORDINATOR_CALL_MS_MAX, PREPARED_MAX};
 use weir_shared::ordered::OrderedMap;
 use weir_shared::units::EpochMs;
 use weir_shared::wire::role::Role;
@@ -27,8 +27,17 @@ fn question(tenant: &str, cost: u64) -> Value {
     json!({ "tenant": tenant, "budget": BUDGET, "cost": cost })
 }
 
+/// The answer, once the holders answer: on a busy machine they may be out of reach for a moment.
 async fn ask(client: &Client, question: &Value) -> Reply {
-    client.post("/v1/check", question).await.unwrap()
+    let begun = now();
+    loop {
+        let reply = client.post("/v1/check", question).await.unwrap();
+        let body = reply.json::<Value>().unwrap_or_default();
+        if body["reason"] != "unavailable" || begun.elapsed() > IN_FORCE {
+            return reply;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
 }
 
 /// The answer that comes by another way, on which nothing is prepared: it asks of the same in other words.
@@ -64,6 +73,7 @@ fn form(reply: &Reply) -> (u16, String, OrderedMap<String, String>) {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_by_number_has_the_form_and_the_numbers_of_any_other() {
     const LIMIT: u64 = 600;
+    const RESETS_APART_MS: u64 = 100 + CALL_MS_MAX + COORDINATOR_CALL_MS_MAX;
     let shared = json!("weighted_fair_escrow");
     let document = with(policy(LIMIT, LONG_MS), "/budgets/tokens/sharing", shared);
     // Whoever asks at once for all that is its own gets it, however fast it asks.
@@ -85,8 +95,12 @@ async fn an_answer_by_number_has_the_form_and_the_numbers_of_any_other() {
                 assert_eq!(form(&again), form(&other), "round {round}, {tenant} {cost}");
                 assert_eq!(decision["window"], by_length["window"]);
                 let resets = [&decision, &by_length].map(|body| body["reset_at"].as_u64().unwrap());
-                // Clocks of an isolate and its region agree to some milliseconds.
-                assert!(resets[0].abs_diff(resets[1]) < 100, "{resets:?}");
+                // Clocks of an isolate and its region agree to some milliseconds, and the end of what was lent is counted
+                // from when it was asked for.
+                assert!(
+                    resets[0].abs_diff(resets[1]) < RESETS_APART_MS,
+                    "{resets:?}"
+                );
             }
         }
     }
@@ -195,6 +209,18 @@ async fn any_number_of_questions_is_charged_to_those_who_ask() {
         }
     }
     let expected: u64 = (0..tenants).map(|index| 3 * spent(index)).sum();
-    let last: Value = ask(&client, &question("pro:last", 0)).await.ok().unwrap();
-    assert_eq!(last["remaining"], LIMIT - expected);
+    // What was charged for an answer that came too late is back a little later.
+    let begun = now();
+    loop {
+        let last: Value = ask(&client, &question("pro:last", 0)).await.ok().unwrap();
+        if last["remaining"] == LIMIT - expected {
+            return;
+        }
+        assert!(
+            begun.elapsed() < IN_FORCE,
+            "{last}, not {}",
+            LIMIT - expected
+        );
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
 }

@@ -7,13 +7,14 @@ use futures_util::stream;
 use reqwest::{Body, Method};
 use serde_json::{Value, json};
 use weir_tests::client::Client;
+use weir_tests::clock::now;
 use weir_tests::fixtures::{BUDGET, policy, with};
 use weir_tests::reply::Reply;
 use weir_tests::workerd::Setup;
 
 use weir_shared::ordered::OrderedSet;
 
-use crate::check::{LONG_MS, deployment};
+use crate::check::{COUNTED, LONG_MS, deployment};
 
 const TENANT: &str = "pro:a";
 const COST: u128 = 10;
@@ -132,15 +133,18 @@ async fn every_way_of_asking_gets_the_same_answer_and_is_counted_alike() {
         let report = tenants.find(|report| report.tenant == TENANT)?;
         Some((report.total.admitted_units.0, report.total.denied_units.0))
     };
-    let mut last = None;
-    for _ in 0..100 {
-        last = counted().await;
+    let begun = now();
+    loop {
+        let last = counted().await;
         if last == Some((admitted * COST, (42 - admitted) * COST)) {
             return;
         }
+        assert!(
+            begun.elapsed() < COUNTED,
+            "{last:?} units admitted and denied; {admitted} of 42 checks were admitted"
+        );
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    panic!("{last:?} units admitted and denied; {admitted} of 42 checks were admitted");
 }
 
 #[tokio::test]

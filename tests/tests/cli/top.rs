@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use weir_shared::wire::check::Reason;
 use weir_tests::clock::now;
 
 use crate::cli::{SETTLING, decide, deployment};
@@ -11,17 +12,26 @@ use crate::cli::{SETTLING, decide, deployment};
 async fn who_used_most_stands_first() {
     let deployed = deployment().await;
     let weir = &deployed.weir;
+    // Of acme's: what a busy machine does not answer in time counts as well, and is asked again.
+    let mut denied = 0;
     for (tenant, cost) in [("hooli", 5), ("acme", 30), ("acme", 9_999)] {
-        decide(
-            &deployed.client,
-            json!({ "tenant": tenant, "budget": "tokens", "cost": cost }),
-        )
-        .await;
+        let check = json!({ "tenant": tenant, "budget": "tokens", "cost": cost });
+        let start = now();
+        loop {
+            let decision = decide(&deployed.client, check.clone()).await;
+            denied += u64::from(tenant == "acme" && !decision.allowed);
+            if decision.reason != Reason::Unavailable {
+                break;
+            }
+            assert!(start.elapsed() < SETTLING, "{decision:?}");
+        }
     }
+    assert!(denied >= 1, "more than there is");
     let start = now();
     let look: Value = loop {
         let look = weir.json(0, &["top", "--once", "--budget", "tokens"]);
-        if look["tenants"].as_array().unwrap().len() == 2 && look["tenants"][0]["denied"] == 1 {
+        let tenants = look["tenants"].as_array().unwrap();
+        if tenants.len() == 2 && tenants[0]["denied"] == denied {
             break look;
         }
         assert!(start.elapsed() < SETTLING, "{look}");

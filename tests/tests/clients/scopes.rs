@@ -57,9 +57,9 @@ pub(super) async fn a_slot_is_renewed_while_it_is_needed_given_back_and_known_to
     let told = run(subject, "acquire", client.origin()).await;
     let held = json!({ "lost": false, "other": "concurrency" });
     assert_eq!(told["held"], held, "longer than a lease");
-    // A third of three seconds each, for four and a half; a busy machine may be late for one.
+    // One each two seconds, for eight; a busy machine may be late for some.
     let renewals = told["renewals"].as_u64();
-    assert!((3..=5).contains(&renewals.unwrap()), "{renewals:?}");
+    assert!((1..=5).contains(&renewals.unwrap()), "{renewals:?}");
     assert_eq!(told["released"], "/v1/guards/calls/release 200");
     assert_eq!(told["thrown"], "inside");
     assert_eq!(

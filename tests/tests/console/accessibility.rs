@@ -179,9 +179,11 @@ async fn open_part(browser: &Browser, steps: &[&str], opened: &str) -> anyhow::R
             None => browser.press_id(step).await?,
         }
     }
-    let is_shown = browser.find_id(opened).await?.is_displayed().await?;
-    anyhow::ensure!(is_shown, "{opened} is not shown");
-    Ok(())
+    browser.find_id(opened).await?;
+    let part = serde_json::Value::from(test_id_selector(opened)).to_string();
+    let seen = "{ opacityProperty: true, visibilityProperty: true }";
+    let shown = format!("document.querySelector({part})?.checkVisibility({seen})");
+    browser.wait_until(&shown).await
 }
 
 /// Adds what is wrong with the page that is shown, in both schemes and at both widths: contrast depends on the one, room

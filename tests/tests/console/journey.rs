@@ -48,6 +48,9 @@ async fn an_operator_finds_changes_and_reverts_a_tenant_among_ten_thousand() {
     site.assert_log_is_clean();
 }
 
+/// The button that saves, once it does: while a preview is under way it does nothing.
+const SAVE: &str = "[data-testid=save][aria-disabled=false]";
+
 /// Not named by the policy, and four times as heavy together as such tenants may be.
 const STRANGERS: [&str; 4] = ["free:one", "free:two", "free:three", "free:four"];
 
@@ -90,7 +93,7 @@ async fn whoever_names_a_tenant_sees_what_it_counts_as_and_is_warned_first() {
     .await;
     // Once it is named, there is no bound to speak of.
     toasts::note(&browser).await;
-    browser.press_id("save").await.unwrap();
+    browser.press(SAVE).await.unwrap();
     toasts::await_done(&browser).await;
     eventually("the weight", async || {
         (weight(&browser).await == Some(4.0)).then_some(())
@@ -181,7 +184,7 @@ async fn change_weight(browser: &Browser, tenant: &str, to: &str) {
         .await
         .unwrap();
     toasts::note(browser).await;
-    browser.press_id("save").await.unwrap();
+    browser.press(SAVE).await.unwrap();
     toasts::await_done(browser).await;
 }
 
@@ -207,7 +210,7 @@ async fn meet_a_conflict(browser: &Browser, site: &Site, tenant: &str) {
         .unwrap();
     site.patch(tenant, &json!({ "weight": 7 })).await;
     browser.press_id("preview").await.unwrap();
-    browser.press_id("save").await.unwrap();
+    browser.press(SAVE).await.unwrap();
     let conflict = browser
         .find_id("conflict")
         .await
@@ -222,7 +225,7 @@ async fn meet_a_conflict(browser: &Browser, site: &Site, tenant: &str) {
     .await;
     browser.press_id("put-mine").await.unwrap();
     browser.press_id("preview").await.unwrap();
-    browser.press_id("save").await.unwrap();
+    browser.press(SAVE).await.unwrap();
     eventually("my weight", async || {
         (weight(browser).await == Some(5.0)).then_some(())
     })

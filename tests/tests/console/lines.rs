@@ -85,7 +85,7 @@ async fn a_region_that_is_lost_is_told_in_time_and_the_rest_stays_live_over_the_
 
     drop(traffic);
     // What regions still report of it would begin the silence anew.
-    tokio::time::sleep(Duration::from_secs(6)).await;
+    tokio::time::sleep(Duration::from_secs(12)).await;
     cut_off(&witness).await;
     let silent = await_detail(&site, &browser, &part, SILENCE_TOLD_WITHIN).await;
     println!("a region that falls silent is told after {silent:?}");

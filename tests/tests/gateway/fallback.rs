@@ -88,7 +88,11 @@ async fn what_the_first_refuses_the_second_does_and_neither_gets_the_other_s_sec
 async fn a_dead_origin_gets_a_few_requests_and_the_second_whole_bodies() {
     let dead = format!("http://127.0.0.1:{}", ports::free().unwrap());
     let (gateway, second) = two(one_token(), |route| route["origin"]["url"] = json!(dead)).await;
+    let mut away_from = now();
     for number in 0..2 * ORIGIN_FAILURES_MAX {
+        if number + 1 == ORIGIN_FAILURES_MAX {
+            away_from = now();
+        }
         let megabyte = vec![3; 1_000_000];
         let body = if number % 2 == 0 {
             Body::from(megabyte)
@@ -105,7 +109,13 @@ async fn a_dead_origin_gets_a_few_requests_and_the_second_whole_bodies() {
     let none: Echo = gateway.get("/echo", "pro:a").await.ok().unwrap();
     assert_eq!(none.bytes, 0);
     let tries = gateway.workerd.log().matches(&dead).count();
-    assert_eq!(tries, ORIGIN_FAILURES_MAX as usize, "it is passed by then");
+    let most = ORIGIN_FAILURES_MAX as usize;
+    // A slow machine is not done before the origin is looked at again.
+    let looks = (away_from.elapsed().as_millis() / u128::from(ORIGIN_AWAY_MS)) as usize;
+    assert!(
+        (most..=most + looks).contains(&tries),
+        "{tries}: it is passed by then"
+    );
     assert_eq!(second.served(), u64::from(2 * ORIGIN_FAILURES_MAX) + 1);
 }
 
@@ -241,20 +251,20 @@ async fn an_origin_that_is_well_again_is_used_again() {
 
 #[tokio::test]
 async fn an_answer_of_the_second_streams_as_it_comes() {
-    let (gateway, _second) = two(one_token(), |_| {}).await;
+    let (gateway, second) = two(one_token(), |_| {}).await;
     gateway.origin.instead(Some(Instead::Status(503)));
-    let path = "/stream?chunks=4&bytes=1000&gap_ms=400";
-    let start = now();
-    let sent = gateway.request(Method::POST, path, "pro:a").body("x");
+    let sent = gateway.request(Method::POST, "/hold", "pro:a").body("x");
     let mut reply = sent.send().await.unwrap();
     assert_eq!(reply.status(), 200);
-    let first = reply.chunk().await.unwrap().unwrap();
-    let (first_after, mut bytes) = (start.elapsed(), first.len());
-    while let Some(chunk) = reply.chunk().await.unwrap() {
-        bytes += chunk.len();
+    // The second does not end its answer before it is told to.
+    let mut got = Vec::<u8>::new();
+    for _ in 0..4 {
+        got.extend(reply.chunk().await.unwrap().expect("it goes on"));
     }
-    let all_after = start.elapsed();
-    assert_eq!(bytes, 4_000);
-    let gap = Duration::from_millis(800);
-    assert!(first_after + gap < all_after, "{first_after:?}");
+    second.let_go();
+    while let Some(chunk) = reply.chunk().await.unwrap() {
+        got.extend(chunk);
+    }
+    let rest = got.strip_prefix(b"held").expect("what came first");
+    assert!(rest.iter().all(|byte| *byte == b'.'), "{rest:?}");
 }

@@ -1,5 +1,7 @@
 //! Tenants by the claim of a signed token.
 
+use std::time::Duration;
+
 use reqwest::Method;
 use serde_json::{Value, json};
 use weir_tests::client::Client;
@@ -12,6 +14,9 @@ use weir_tests::workerd::{Setup, Workerd};
 use crate::gateway::{Gateway, route};
 
 const AUDIENCE: &str = "https://api.example.com";
+
+/// How long keys may take to be there: an issuer that a busy machine keeps from answering is asked again after ten seconds.
+const THERE: Duration = Duration::from_secs(60);
 
 /// An issuer of tokens: two keys, of which one is published.
 const ISSUER: &str = r#"
@@ -109,12 +114,26 @@ async fn ask(gateway: &Gateway, token: &str) -> Reply {
     gateway.send(request.bearer_auth(token)).await
 }
 
+/// The answer to a request, as soon as the issuer's keys are there.
+async fn ask_once_there(gateway: &Gateway, token: &str) -> Reply {
+    let start = clock::now();
+    loop {
+        let reply = ask(gateway, token).await;
+        if reply.status != 503 {
+            return reply;
+        }
+        assert!(start.elapsed() < THERE, "{}", reply.text());
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
 #[tokio::test]
 async fn a_token_names_its_tenant_by_a_claim_once_its_signature_holds() {
     let issuer = Issuer::start().await;
     let gateway = issuer.gateway().await;
     let good = issuer.sign("shown", &issuer.claims("acme")).await;
-    let reply = ask(&gateway, &good).await;
+    let reply = ask_once_there(&gateway, &good).await;
+    let fetched = issuer.asked().await;
     let echo: Echo = reply.ok().unwrap();
     let got = echo.headers.get("authorization");
     assert_eq!(got, None, "what named the tenant stays behind");
@@ -153,7 +172,7 @@ async fn a_token_names_its_tenant_by_a_claim_once_its_signature_holds() {
         assert_eq!(reply.header("www-authenticate"), Some("Bearer"));
     }
     assert_eq!(gateway.origin.served(), served);
-    assert!(issuer.asked().await <= 2, "keys are kept");
+    assert!(issuer.asked().await <= fetched + 1, "keys are kept");
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use weir_shared::wire::check::Reason;
 use weir_tests::calls::charge;
 use weir_tests::client::{Checked, Client};
 
-use crate::limits::{HOUR_MS, LONG_MS, alone, await_allowed, document, left, start, take};
+use crate::limits::{HOUR_MS, LONG_MS, alone, ask, await_allowed, document, left, start, take};
 
 /// What every limit of [`limits`] admits at once.
 const BOUND: u64 = 20;
@@ -95,7 +95,7 @@ async fn every_algorithm_admits_exactly_its_bound_at_once() {
                 assert_eq!(decision.remaining, BOUND - unit, "{name}, unit {unit}");
             }
         }
-        let Checked { decision, reply } = client.decide(&charge(&name, "k", 1)).await.unwrap();
+        let Checked { decision, reply } = ask(&client, &charge(&name, "k", 1)).await;
         assert_eq!(
             (decision.allowed, decision.reason, decision.remaining),
             (false, Reason::LimitExceeded, 0),
@@ -128,7 +128,7 @@ async fn a_whole_bound_in_one_cost_is_admitted_and_one_more_never() {
 }
 
 async fn assert_never(client: &Client, name: &str, cost: u64) {
-    let Checked { decision, reply } = client.decide(&charge(name, "k", cost)).await.unwrap();
+    let Checked { decision, reply } = ask(client, &charge(name, "k", cost)).await;
     assert_eq!(
         (decision.allowed, decision.reason, decision.retry_after_ms),
         (false, Reason::Never, None),

@@ -12,7 +12,7 @@ use weir_tests::storage::{count, databases};
 use weir_tests::workerd::Workerd;
 
 use crate::limits::{
-    LONG_MS, alone, await_allowed, fixed, key_in, left, shard_of, start, still, take,
+    LONG_MS, alone, await_allowed, decide_once, fixed, key_in, left, shard_of, start, still, take,
 };
 
 const BOUND: u64 = 5;
@@ -270,7 +270,7 @@ async fn a_full_coordinator_lends_to_the_keys_that_it_has() {
         .sum();
     assert_eq!(filled, POOLS_MAX);
     workerd.restart().await.unwrap();
-    let new = take(&client, "global", &key_in(2, 1), 1).await;
+    let new = decide_once(&client, &charge("global", &key_in(2, 1), 1)).await;
     assert_eq!(
         (new.allowed, new.reason),
         (false, Reason::Unavailable),

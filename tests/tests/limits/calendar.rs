@@ -15,7 +15,7 @@ use crate::limits::{alone, await_allowed, start, take};
 const DAY_MS: i64 = 24 * 3_600_000;
 
 /// How much earlier than its window a lease of it may end: its end is counted from when it was asked for.
-const EARLY_MS: u64 = 2_000;
+const EARLY_MS: u64 = 5_000;
 
 fn quota(cadence: &str, scope: &str, more: Value) -> Value {
     let mut body = json!({ "algorithm": "quota", "limit": 5, "cadence": cadence, "scope": scope });

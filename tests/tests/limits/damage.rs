@@ -91,8 +91,16 @@ async fn a_key_whose_state_is_damaged_counts_as_used_up() {
         }
         let place = client.place("shape", &key, 1).await.unwrap();
         assert!(!place.accepted, "{harm:?}: {place:?}");
-        let log = workerd.log()[log_before..].to_owned();
-        assert!(log.contains("damaged row"), "{harm:?}: not a word:\n{log}");
+        // What is logged takes its time to be read.
+        let begun = now();
+        loop {
+            let log = workerd.log()[log_before..].to_owned();
+            if log.contains("damaged row") {
+                break;
+            }
+            assert!(begun.elapsed() < SETTLING, "{harm:?}: not a word:\n{log}");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! The rate-limit headers of a decision, read by a parser of structured fields.
 
+use std::ops::RangeInclusive;
+
 use serde_json::{Value, json};
 use weir_tests::calls::{charge, charge_keys, together};
 use weir_tests::client::Checked;
@@ -12,7 +14,7 @@ use weir_tests::workerd::Workerd;
 use weir_shared::ordered::OrderedSet;
 
 use crate::limits::{
-    BUDGET_LIMIT, HOUR_MS, LONG_MS, alone, document, fixed, key_in, learn_shards, still,
+    BUDGET_LIMIT, HOUR_MS, LONG_MS, alone, ask, document, fixed, key_in, learn_shards, still,
 };
 
 const MINUTE_MS: u64 = 60_000;
@@ -75,9 +77,15 @@ fn promised(item: &Item) -> (u64, u64) {
     (item.parameter("q").unwrap(), item.parameter("w").unwrap())
 }
 
-/// The item that binds, against the decision.
+/// The seconds until an instant that an answer may tell to a question of that time: those left at some moment from then on.
+fn left_s(reset_at: u64, asked: u64) -> RangeInclusive<u64> {
+    let left = |at: u64| reset_at.saturating_sub(at).div_ceil(1_000);
+    left(epoch_ms()).saturating_sub(1)..=left(asked) + 1
+}
+
+/// The item that binds, against the decision that was asked for at an instant.
 #[track_caller]
-fn assert_binding(state: &[Item], checked: &Checked) {
+fn assert_binding(state: &[Item], checked: &Checked, asked: u64) {
     let decision = &checked.decision;
     assert_eq!(state[0].name, decision.binding);
     assert_eq!(
@@ -85,11 +93,11 @@ fn assert_binding(state: &[Item], checked: &Checked) {
         decision.remaining,
         "{decision:?}"
     );
-    let expected_s = decision.reset_at.saturating_sub(epoch_ms()).div_ceil(1_000);
+    let expected = left_s(decision.reset_at, asked);
     let told_s = state[0].parameter("t").unwrap();
     assert!(
-        told_s.abs_diff(expected_s) <= 1,
-        "t={told_s}, expected {expected_s}"
+        expected.contains(&told_s),
+        "t={told_s}, expected {expected:?}"
     );
 }
 
@@ -107,17 +115,19 @@ async fn a_single_check_names_its_limit() {
         ("global", (11, seconds(LONG_MS))),
     ];
     for (limit, promise) in cases {
-        let checked = client.decide(&charge(limit, "k", 3)).await.unwrap();
+        let asked = epoch_ms();
+        let checked = ask(&client, &charge(limit, "k", 3)).await;
         let (policy, state) = headers(&checked.reply);
         assert_eq!((policy.len(), policy[0].name.as_str()), (1, limit));
         assert_eq!(promised(&policy[0]), promise, "{limit}");
-        assert_binding(&state, &checked);
+        assert_binding(&state, &checked, asked);
     }
-    let checked = client.check_budget("pro:a", BUDGET, 1).await.unwrap();
+    let asked = epoch_ms();
+    let checked = client.check_budget_once_there("pro:a", BUDGET, 1).await;
     let (policy, state) = headers(&checked.reply);
     assert_eq!(policy[0].name, BUDGET);
     assert_eq!(promised(&policy[0]), (BUDGET_LIMIT, seconds(LONG_MS)));
-    assert_binding(&state, &checked);
+    assert_binding(&state, &checked, asked);
 }
 
 #[tokio::test]
@@ -134,9 +144,10 @@ async fn several_checks_name_every_budget_and_limit_the_binding_one_first() {
             charge("fixed", "k", 5),
         ],
     );
-    let checked = client.decide(&question).await.unwrap();
+    let asked = epoch_ms();
+    let checked = ask(&client, &question).await;
     let (policy, state) = headers(&checked.reply);
-    assert_binding(&state, &checked);
+    assert_binding(&state, &checked, asked);
     assert_eq!(checked.decision.binding, "fixed");
     let names: OrderedSet<_> = policy.iter().map(|item| item.name.as_str()).collect();
     assert_eq!(
@@ -152,10 +163,11 @@ async fn several_checks_name_every_budget_and_limit_the_binding_one_first() {
         (18, 49, 2)
     );
 
-    let denied = client.decide(&question).await.unwrap();
+    let asked = epoch_ms();
+    let denied = ask(&client, &question).await;
     assert!(!denied.decision.allowed);
     let (_, state) = headers(&denied.reply);
-    assert_binding(&state, &denied);
+    assert_binding(&state, &denied, asked);
     assert_eq!(state[0].name, "fixed");
     let retry_s = denied
         .decision
@@ -172,9 +184,10 @@ async fn a_composite_limit_names_its_dimensions() {
     let client = workerd.client(0).unwrap();
     for (a, b) in [(key_in(0, 0), key_in(0, 1)), (key_in(1, 0), key_in(2, 0))] {
         let question = charge_keys("pair", &[("a", &a), ("b", &b)], 4);
-        let checked = client.decide(&question).await.unwrap();
+        let asked = epoch_ms();
+        let checked = ask(&client, &question).await;
         let (policy, state) = headers(&checked.reply);
-        assert_binding(&state, &checked);
+        assert_binding(&state, &checked, asked);
         let names: Vec<_> = state.iter().map(|item| item.name.as_str()).collect();
         assert_eq!(names, ["a", "b"]);
         assert_eq!(
@@ -196,11 +209,11 @@ async fn a_denial_says_when_to_retry_and_never_says_nothing() {
     for dialect in [None, Some("ietf"), Some("x_ratelimit"), Some("none")] {
         let workerd = deployment(dialect).await;
         let client = workerd.client(0).unwrap();
-        let passed = client.decide(&charge("log", "k", 5)).await.unwrap();
+        let passed = ask(&client, &charge("log", "k", 5)).await;
         assert_eq!(passed.reply.header("retry-after"), None, "{dialect:?}");
-        let denied = client.decide(&charge("gcra", "k", 20)).await.unwrap();
+        let denied = ask(&client, &charge("gcra", "k", 20)).await;
         assert!(denied.decision.allowed);
-        let denied = client.decide(&charge("gcra", "k", 20)).await.unwrap();
+        let denied = ask(&client, &charge("gcra", "k", 20)).await;
         let retry_ms = denied.decision.retry_after_ms.expect("a time");
         let retry_s = retry_ms.div_ceil(1_000).to_string();
         assert_eq!(
@@ -208,7 +221,7 @@ async fn a_denial_says_when_to_retry_and_never_says_nothing() {
             Some(retry_s.as_str()),
             "{dialect:?}"
         );
-        let never = client.decide(&charge("gcra", "k", 21)).await.unwrap();
+        let never = ask(&client, &charge("gcra", "k", 21)).await;
         assert_eq!(never.decision.retry_after_ms, None);
         assert_eq!(never.reply.header("retry-after"), None, "{dialect:?}");
     }
@@ -230,7 +243,8 @@ async fn the_policy_chooses_the_dialect() {
         let workerd = deployment(Some(dialect)).await;
         let client = workerd.client(0).unwrap();
         let question = together("pro:a", &[charge("fixed", "k", 1), charge("gcra", "k", 1)]);
-        let Checked { decision, reply } = client.decide(&question).await.unwrap();
+        let asked = epoch_ms();
+        let Checked { decision, reply } = ask(&client, &question).await;
         for name in ietf {
             assert_eq!(reply.header(name).is_some(), has_ietf, "{dialect}: {name}");
         }
@@ -243,8 +257,8 @@ async fn the_policy_chooses_the_dialect() {
                 (number(older[0]), number(older[1])),
                 (decision.limit, decision.remaining)
             );
-            let expected_s = decision.reset_at.saturating_sub(epoch_ms()).div_ceil(1_000);
-            assert!(number(older[2]).abs_diff(expected_s) <= 1, "{dialect}");
+            let expected = left_s(decision.reset_at, asked);
+            assert!(expected.contains(&number(older[2])), "{dialect}");
         }
         let saved = client.policy().await.unwrap();
         assert_eq!(saved.document["rate_limit_headers"], json!(dialect));

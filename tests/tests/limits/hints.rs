@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 use weir_shared::wire::check::{DecisionBody, Reason};
 use weir_tests::client::Client;
 use weir_tests::clock::now;
+use weir_tests::within::until;
 
-use crate::limits::{alone, await_allowed, fixed, start, take};
+use crate::limits::{alone, await_allowed, decide_once, fixed, start, take};
 use weir_tests::calls::charge;
 
 /// What every limit here admits at once.
@@ -17,7 +18,7 @@ const BOUND: u64 = 3;
 /// The longest hint: a window of two counters leaves after two lengths.
 const HINT_MAX: Duration = Duration::from_millis(4_000);
 
-/// How long after its time what was lent from afar may come back on a busy machine.
+/// How long after its time what was lent from afar may come back, beside what an answer takes.
 const LATE_MAX: Duration = Duration::from_secs(1);
 
 /// The Worker's clock has whole milliseconds, the test's has not.
@@ -97,7 +98,11 @@ async fn assert_hint(client: &Client, limit: &str, cost: u64) {
         loop {
             tokio::time::sleep(Duration::from_millis(60)).await;
             let asked = now();
-            let retried = take(client, limit, &key, cost).await;
+            let retried = decide_once(client, &charge(limit, &key, cost)).await;
+            if retried.reason == Reason::Unavailable {
+                // Nobody knows whether it was charged: another key is tried.
+                break;
+            }
             if retried.allowed {
                 assert!(
                     sent.elapsed() + GRAIN >= hint,
@@ -155,13 +160,11 @@ async fn assert_back(client: &Client, limit: &str, window_ms: u64) {
         let hint = hint(limit, &all);
         assert!(hint <= Duration::from_millis(window_ms), "{limit}: {all:?}");
         tokio::time::sleep(hint).await;
-        let asked = now();
-        all = await_allowed(client, &charge(limit, "k", BOUND)).await;
-        assert!(
-            asked.elapsed() < LATE_MAX,
-            "{limit}: {:?} late",
-            asked.elapsed()
-        );
+        until(LATE_MAX, async || {
+            all = decide_once(client, &charge(limit, "k", BOUND)).await;
+            all.allowed
+        })
+        .await;
     }
     assert!(
         windows.windows(2).all(|pair| pair[0] < pair[1]),

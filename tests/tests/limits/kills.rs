@@ -18,6 +18,9 @@ use crate::limits::{HOUR_MS, LONG_MS, alone, fixed, key_in, left, start, still};
 /// then the shard has to look.
 const FORGOTTEN: Duration = Duration::from_millis(HOLD_MS + 2 * CALL_MS_MAX + 1_500);
 
+/// How long a load may take on a busy machine until something is admitted.
+const UNDER_WAY: Duration = Duration::from_secs(30);
+
 /// Units are drawn and leased ahead while the process dies, again and again.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_limit_is_lifted_by_a_death_of_who_holds_it() {
@@ -42,6 +45,21 @@ async fn no_limit_is_lifted_by_a_death_of_who_holds_it() {
             load.start()
         })
         .collect();
+    // All of them are under way before the first kill.
+    for (limit, running) in names.iter().zip(&running) {
+        let start = now();
+        let any = || {
+            running
+                .history()
+                .operations()
+                .iter()
+                .any(|one| one.admitted() > 0)
+        };
+        while !any() {
+            assert!(start.elapsed() < UNDER_WAY, "{limit}: nothing is admitted");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
     for after_ms in [500, 200, 400] {
         tokio::time::sleep(Duration::from_millis(after_ms)).await;
         workerd.restart().await.expect("workerd comes back");

@@ -1,6 +1,8 @@
 //! Everything at once: questions of every form, on the same keys, at the same time, from two isolates. In the end each
 //! key is charged exactly for what was admitted.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -14,7 +16,8 @@ use weir_tests::witness::Fault;
 use weir_tests::workerd::Setup;
 
 use crate::limits::{
-    BUDGET_LIMIT, HOUR_MS, LONG_MS, await_allowed, await_left, decide, fixed, left, start, take,
+    BUDGET_LIMIT, HOUR_MS, LONG_MS, await_allowed, await_left, decide, decide_once, fixed, start,
+    take,
 };
 
 const BOUND: u64 = 30;
@@ -116,7 +119,7 @@ async fn work(client: Client, seed: u64, calls_fail: bool) -> Charges {
             }
             1 => {
                 let released = dice.below(2) == 0;
-                let decision = decide(&client, &reserved(question)).await;
+                let decision = decide_once(&client, &reserved(question)).await;
                 if let Some(reservation) = decision.reservation {
                     if released {
                         let settled = client.settle(&reservation, 0).await;
@@ -131,13 +134,13 @@ async fn work(client: Client, seed: u64, calls_fail: bool) -> Charges {
                 let mut look = question.clone();
                 if look.get("limit").is_some() {
                     look["cost"] = json!(0);
-                    decide(&client, &look).await;
+                    decide_once(&client, &look).await;
                     look["cost"] = json!(10 * BOUND);
-                    assert!(!decide(&client, &look).await.allowed);
+                    assert!(!decide_once(&client, &look).await.allowed);
                 }
             }
             _ => {
-                if decide(&client, &question).await.allowed {
+                if decide_once(&client, &question).await.allowed {
                     add(&charges);
                 }
             }
@@ -198,34 +201,41 @@ async fn lost_calls_never_give_back_what_was_admitted() {
     let setup = Setup::isolates(&["weur", "weur"]).witnessed();
     let workerd = start(setup, limits()).await;
     let (clients, witness) = (workerd.clients().unwrap(), workerd.witness().unwrap());
+    let calm = Arc::<AtomicBool>::default();
+    let stop = Arc::clone(&calm);
     let faults = tokio::spawn(async move {
         let calls = ["Region/decide", "Region/finish", "Region/settle-keys"];
         let kinds = [Fault::Lose, Fault::Refuse];
         for round in 0.. {
+            if stop.load(Ordering::Relaxed) {
+                return;
+            }
             let (call, kind) = (calls[round % 3], kinds[round / 3 % 2]);
             witness.fault(call, kind, 1).await.unwrap();
             tokio::time::sleep(Duration::from_millis(30)).await;
         }
     });
     let charged = work_all(&clients, true).await;
-    faults.abort();
+    calm.store(true, Ordering::Relaxed);
+    faults.await.unwrap();
     let witness = workerd.witness().unwrap();
     witness.calm().await.unwrap();
     println!("{:?}", witness.seen().await.unwrap());
-    // Until everything that was held has lapsed, and every isolate has heard what is left.
+    // Until everything that was held has lapsed. On a busy machine some of it comes back later.
     tokio::time::sleep(Duration::from_millis(HOLD_MS + 2_000)).await;
     for limit in REGIONAL {
         for key in KEYS {
             let used = used(&charged, limit, key);
-            let left = left(&clients[0], limit, key).await;
-            assert!(
-                used + left <= BOUND,
-                "{limit} {key}: {used} and {left} of {BOUND}"
-            );
-            let rest = take(&clients[1], limit, key, left.max(1)).await;
-            assert_eq!(rest.allowed, left > 0, "{limit} {key}: {rest:?}");
-            let beyond = take(&clients[0], limit, key, 1).await;
-            assert!(!beyond.allowed, "{limit} {key}: {beyond:?}");
+            let mut had = 0;
+            for client in &clients {
+                while take(client, limit, key, 1).await.allowed {
+                    had += 1;
+                    assert!(
+                        used + had <= BOUND,
+                        "{limit} {key}: {used} and {had} of {BOUND}"
+                    );
+                }
+            }
         }
     }
 }

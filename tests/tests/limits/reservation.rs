@@ -1,10 +1,14 @@
 //! What is reserved can be settled: what was not used goes back into its own window, once.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
+use weir_shared::limits::COORDINATOR_CALL_MS_MAX;
 use weir_shared::wire::check::Reason;
 use weir_shared::wire::settle::SettledBody;
 use weir_tests::calls::{charge, charge_keys, reserved, together};
 use weir_tests::client::Client;
+use weir_tests::clock::now;
 use weir_tests::fixtures::BUDGET;
 use weir_tests::workerd::Workerd;
 
@@ -14,6 +18,11 @@ use crate::limits::{
 };
 
 const BOUND: u64 = 20;
+
+/// For how long a settlement waits for the coordinator to charge what was used beyond. What takes longer is not charged, and
+/// tried again so often.
+const COORDINATOR_WAITED: Duration = Duration::from_millis(COORDINATOR_CALL_MS_MAX);
+const TRIES: usize = 5;
 
 fn limits() -> Value {
     json!({
@@ -91,10 +100,18 @@ async fn what_was_reserved_and_not_used_is_given_back() {
 async fn what_was_used_beyond_is_charged_as_far_as_the_limit_goes() {
     let (_workerd, client) = deployment().await;
     for limit in NAMES {
-        let reservation = reserve(&client, charge(limit, "within", 8)).await;
-        let result = client.settle(&reservation, 13).await.unwrap();
-        assert_eq!(result, settled(8, 13, 0, 5), "{limit}");
-        assert_rest(&client, limit, "within", BOUND - 13).await;
+        for attempt in 1.. {
+            let key = format!("within {attempt}");
+            let reservation = reserve(&client, charge(limit, &key, 8)).await;
+            let asked = now();
+            let result = client.settle(&reservation, 13).await.unwrap();
+            if result.debt < 5 && asked.elapsed() >= COORDINATOR_WAITED && attempt < TRIES {
+                continue;
+            }
+            assert_eq!(result, settled(8, 13, 0, 5), "{limit}");
+            assert_rest(&client, limit, &key, BOUND - 13).await;
+            break;
+        }
 
         let reservation = reserve(&client, charge(limit, "beyond", 8)).await;
         assert!(take(&client, limit, "beyond", 9).await.allowed);
@@ -119,6 +136,17 @@ async fn what_was_used_beyond_is_charged_as_far_as_the_limit_goes() {
 
 #[tokio::test]
 async fn a_budget_is_reserved_and_settled_like_a_limit() {
+    for attempt in 1.. {
+        let charged_late = settle_of_budget().await;
+        if !charged_late {
+            return;
+        }
+        assert!(attempt < TRIES, "the coordinator never answers in time");
+    }
+}
+
+/// Whether the coordinator was too late to charge what was used beyond; if not, all of it is as with a limit.
+async fn settle_of_budget() -> bool {
     let (_workerd, client) = deployment().await;
     let of = |cost: u64| json!({ "tenant": "pro:a", "budget": BUDGET, "cost": cost });
     let first = reserve(&client, of(600)).await;
@@ -134,12 +162,15 @@ async fn a_budget_is_reserved_and_settled_like_a_limit() {
         (false, None),
         "what is denied reserves nothing"
     );
-    assert_eq!(
-        client.settle(&second, 350).await.unwrap(),
-        settled(300, 350, 0, 50)
-    );
+    let asked = now();
+    let result = client.settle(&second, 350).await.unwrap();
+    if result.debt < 50 && asked.elapsed() >= COORDINATOR_WAITED {
+        return true;
+    }
+    assert_eq!(result, settled(300, 350, 0, 50));
     await_allowed(&client, &of(BUDGET_LIMIT - 450)).await;
     assert!(!decide(&client, &of(1)).await.allowed);
+    false
 }
 
 #[tokio::test]

@@ -213,7 +213,7 @@ async fn an_unsettled_reservation_expires_and_stays_charged() {
     for client in &clients {
         let witness = Witness::of(client);
         witness
-            .ahead(Duration::from_millis(RESERVATION_MS - 5_000))
+            .ahead(Duration::from_millis(RESERVATION_MS - 60_000))
             .await
             .unwrap();
     }

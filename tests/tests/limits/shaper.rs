@@ -23,6 +23,7 @@ fn limits() -> Value {
         "isolate": slow("isolate"),
         "own": own,
         "fast": { "algorithm": "leaky_bucket", "rate_per_sec": 20, "max_queue_ms": 2_000, "scope": "region" },
+        "steady": { "algorithm": "leaky_bucket", "rate_per_sec": 1, "max_queue_ms": 3_000, "scope": "region" },
         "hardly_a_queue": { "algorithm": "leaky_bucket", "rate_per_sec": 0.1, "max_queue_ms": 1, "scope": "region" },
     })
 }
@@ -114,24 +115,24 @@ async fn a_refusal_and_a_look_take_no_place() {
 async fn a_place_is_to_be_had_at_the_time_that_a_refusal_names() {
     let workerd = start(alone(), limits()).await;
     let client = workerd.client(0).unwrap();
-    // Forty units in two seconds, and one that has no wait.
-    assert!(client.place("fast", "k", 41).await.unwrap().accepted);
-    let mut refused = client.place("fast", "k", 1).await.unwrap();
+    // Three units in three seconds, and one that has no wait.
+    assert!(client.place("steady", "k", 4).await.unwrap().accepted);
+    let mut refused = client.place("steady", "k", 1).await.unwrap();
     // Where asking takes longer than a place, there is one.
     for _ in 0..100 {
         if !refused.accepted {
             break;
         }
-        refused = client.place("fast", "k", 1).await.unwrap();
+        refused = client.place("steady", "k", 1).await.unwrap();
     }
     let retry_ms = refused.retry_after_ms.expect("a time");
     assert!(
-        !refused.accepted && (1..=50).contains(&retry_ms),
+        !refused.accepted && (1..=1_000).contains(&retry_ms),
         "{refused:?}"
     );
     tokio::time::sleep(Duration::from_millis(retry_ms + 2)).await;
-    let place = client.place("fast", "k", 1).await.unwrap();
-    assert!(place.accepted && place.delay_ms <= 2_000, "{place:?}");
+    let place = client.place("steady", "k", 1).await.unwrap();
+    assert!(place.accepted && place.delay_ms <= 3_000, "{place:?}");
     assert!(
         client
             .place("hardly_a_queue", "k", 1)

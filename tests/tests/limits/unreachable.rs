@@ -7,7 +7,7 @@ use weir_tests::clock::now;
 use weir_tests::witness::Fault;
 
 use crate::limits::{
-    SETTLING, alone, await_allowed, await_left, decide, key_in, start, still, take,
+    SETTLING, alone, await_allowed, await_left, decide, decide_once, key_in, start, still, take,
 };
 
 const BOUND: u64 = 10;
@@ -43,7 +43,7 @@ async fn a_shard_out_of_reach_denies_or_allows_as_the_policy_says() {
         .unwrap();
     for (limit, allowed) in [("strict", false), ("denies", false), ("lenient", true)] {
         let asked = now();
-        let decision = take(&client, limit, "k", 2).await;
+        let decision = decide_once(&client, &charge(limit, "k", 2)).await;
         assert_eq!(
             (decision.allowed, decision.reason, decision.binding.as_str()),
             (allowed, Reason::Unavailable, limit),
@@ -77,7 +77,7 @@ async fn the_rest_of_a_question_is_decided_without_the_one_that_is_out_of_reach(
         .fault("Region/decide", Fault::Refuse, 1)
         .await
         .unwrap();
-    let denied = decide(&client, &strict).await;
+    let denied = decide_once(&client, &strict).await;
     assert_eq!(
         (denied.allowed, denied.reason),
         (false, Reason::Unavailable)
@@ -89,7 +89,7 @@ async fn the_rest_of_a_question_is_decided_without_the_one_that_is_out_of_reach(
         .fault("Region/decide", Fault::Refuse, 1)
         .await
         .unwrap();
-    let one = decide(&client, &either).await;
+    let one = decide_once(&client, &either).await;
     assert!(one.allowed, "one of two is enough: {one:?}");
     assert_eq!(one.reason, Reason::Admitted);
     let mixed = charge_keys("mixed", &[("lenient", &near), ("other", &far)], BOUND);

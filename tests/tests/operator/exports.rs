@@ -70,7 +70,10 @@ async fn used() -> (weir_tests::workerd::Workerd, Client) {
         tenants.len() == 2 && tenants[1]["total"]["admitted_units"] == 400
     };
     await_that(&client, "/operator/v1/fairness", counted).await;
-    let recorded = |view: &Value| view["windows"][0]["admitted"] == 400;
+    let recorded = |view: &Value| {
+        let window = &view["windows"][0];
+        window["admitted"] == 400 && window["denied"] == 9_000
+    };
     await_that(&client, "/operator/v1/budgets/tokens/windows", recorded).await;
     (workerd, client)
 }

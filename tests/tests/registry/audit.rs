@@ -1,5 +1,7 @@
 //! The audit log: who changed what and why, and that nobody changes the log.
 
+use std::time::Duration;
+
 use reqwest::Method;
 use rusqlite::params;
 use serde_json::{Value, json};
@@ -10,12 +12,13 @@ use weir_shared::limits::{AUDIT_PRUNE, AUDIT_RECORDS_MAX};
 use weir_shared::units::EpochMs;
 use weir_shared::wire::audit::{AuditHead, AuditOutcome, Author};
 use weir_shared::wire::role::Role;
-use weir_tests::clock::epoch_ms;
+use weir_tests::clock::{epoch_ms, now};
 use weir_tests::fixtures::with;
 use weir_tests::storage::objects;
 
 use super::{
-    between_runs, document, exported, make_token, records, refused, revoke, service, start, verdict,
+    SETTLING, between_runs, document, exported, make_token, records, refused, revoke, service,
+    start, verdict,
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -178,10 +181,12 @@ async fn a_damaged_head_of_the_log_stops_no_change() {
         make_token(&admin, &service(&format!("two-{number}")))
             .await
             .unwrap();
-        assert!(
-            workerd.log()[log..].contains("damaged row audit_head"),
-            "{damage}"
-        );
+        // What is logged takes its time to be read.
+        let begun = now();
+        while !workerd.log()[log..].contains("damaged row audit_head") {
+            assert!(begun.elapsed() < SETTLING, "{damage}");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
         let verdict = verdict(&admin).await.unwrap();
         assert!(verdict.intact, "{damage}: {verdict:?}");
     }

@@ -1,5 +1,7 @@
 //! SIGKILL in the middle of changes: each and its record are there together, or neither is.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use rusqlite::Connection;
@@ -7,27 +9,38 @@ use serde_json::{Value, json};
 use weir_shared::limits::POLICIES_PER_DAY_MAX;
 use weir_shared::ordered::OrderedSet;
 use weir_tests::client::Client;
+use weir_tests::clock::now;
 use weir_tests::storage::objects;
 
 use super::{document, make_token, service, start, verdict};
 
-/// From the start of the changes to the kill.
+/// From the first changes to the kill.
 const KILL_AFTER_MS: [u64; 5] = [400, 900, 150, 650, 1_200];
 
-/// Changes policies and makes tokens until the deployment is gone; the revisions and ids that were answered. Fewer than one
-/// author may in a day.
-async fn change(client: Client, author: String) -> (OrderedSet<u64>, OrderedSet<String>) {
+/// How many changes are the first ones, and how long they may take on a busy machine.
+const FIRST: usize = 3;
+const FIRST_WITHIN: Duration = Duration::from_secs(30);
+
+/// Changes policies and makes tokens until the deployment is gone; the revisions and ids that were answered, which are
+/// counted meanwhile. Fewer than one author may in a day.
+async fn change(
+    client: Client,
+    author: String,
+    answered: Arc<AtomicUsize>,
+) -> (OrderedSet<u64>, OrderedSet<String>) {
     let (mut revisions, mut ids) = (OrderedSet::new(), OrderedSet::new());
     for number in 0..POLICIES_PER_DAY_MAX / 2 {
         match client.save_policy(&document()).await {
             Ok(saved) => revisions.insert(saved.revision().unwrap()),
             Err(_) => break,
         };
+        answered.fetch_add(1, Ordering::Relaxed);
         let name = format!("{author}-{number}");
         match make_token(&client, &service(&name)).await {
             Ok(made) => ids.insert(made.view.id),
             Err(_) => break,
         };
+        answered.fetch_add(1, Ordering::Relaxed);
     }
     (revisions, ids)
 }
@@ -61,7 +74,12 @@ async fn a_change_and_its_record_survive_a_kill_together() {
         let own = make_token(&admin, &own).await.unwrap();
         ids.insert(own.view.id);
         admin = admin.with_token(&own.token);
-        let running = tokio::spawn(change(admin.clone(), author));
+        let answered = Arc::<AtomicUsize>::default();
+        let running = tokio::spawn(change(admin.clone(), author, Arc::clone(&answered)));
+        let started = now();
+        while answered.load(Ordering::Relaxed) < FIRST && started.elapsed() < FIRST_WITHIN {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
         tokio::time::sleep(Duration::from_millis(after_ms)).await;
         workerd.kill_hard();
         let (saved, made) = running.await.unwrap();

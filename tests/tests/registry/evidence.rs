@@ -1,5 +1,7 @@
 //! Nobody blinds the audit log or pushes its records out: what one does often is summed up, beside everybody else's.
 
+use std::time::Duration;
+
 use reqwest::Method;
 use serde_json::json;
 use weir_shared::limits::{
@@ -8,12 +10,13 @@ use weir_shared::limits::{
 };
 use weir_shared::wire::audit::AuditOutcome;
 use weir_tests::client::Client;
+use weir_tests::clock::now;
 use weir_tests::fixtures::LIMIT;
 use weir_tests::workerd::Workerd;
 
 use super::{
-    between_runs, document, make_token, post_token, records, refused, revoke, service, start,
-    verdict,
+    SETTLING, between_runs, document, make_token, post_token, records, refused, revoke, service,
+    start, verdict,
 };
 
 const IN_FULL_MAX: usize = AUDIT_IN_FULL_PER_DAY_MAX as usize;
@@ -57,8 +60,16 @@ async fn refused_logins_of_strangers_do_not_hide_what_an_editor_is_refused() {
     let root = workerd.client(0).unwrap();
     let (mallory, id) = editor(&root, "mallory").await;
     for _ in 0..200 {
-        let login = root.anonymous().post_session("weir_nobody").await.unwrap();
-        assert!([401, 429].contains(&login.status), "{}", login.status);
+        let begun = now();
+        let status = loop {
+            let login = root.anonymous().post_session("weir_nobody").await.unwrap();
+            // A busy machine has no time for it.
+            if login.status != 503 || begun.elapsed() > SETTLING {
+                break login.status;
+            }
+            tokio::time::sleep(Duration::from_millis(250)).await;
+        };
+        assert!([401, 429].contains(&status), "{status}");
     }
     let wanted = json!({ "name": "mine", "role": "admin" });
     let escalation = post_token(&mallory, &wanted).await.unwrap();

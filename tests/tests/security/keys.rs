@@ -6,7 +6,7 @@ use weir_tests::client::Client;
 use weir_tests::clock;
 use weir_tests::workerd::{Setup, Workerd};
 
-use crate::security::POLICY;
+use crate::security::{POLICY, answered};
 
 const AUDIENCE: &str = "the-application";
 
@@ -103,10 +103,13 @@ impl Provider {
 }
 
 async fn status(client: &Client, assertion: &str) -> u16 {
-    let asked = client
-        .request(reqwest::Method::GET, POLICY)
-        .header("cf-access-jwt-assertion", assertion);
-    client.send(asked).await.unwrap().status
+    let ask = async || {
+        let asked = client
+            .request(reqwest::Method::GET, POLICY)
+            .header("cf-access-jwt-assertion", assertion);
+        client.send(asked).await.unwrap()
+    };
+    answered(ask).await.status
 }
 
 #[tokio::test]

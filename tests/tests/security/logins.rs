@@ -24,6 +24,15 @@ fn begun(number: u64) -> String {
     format!("{}-{number}", &TOKEN[..BOOTSTRAP_ACCOUNT_BYTES])
 }
 
+/// An attempt that was used up comes back after so long.
+const BACK_S: u64 = LOGIN_PERIOD_MS / 1_000 / LOGIN_ATTEMPTS_MAX;
+
+/// By when a machine has been quick enough once to see what is answered before an attempt comes back.
+const SHUT_DEADLINE: Duration = Duration::from_secs(120);
+
+/// Bearer tokens that are tried at once.
+const AT_ONCE: u64 = 50;
+
 /// Guesses of a flood: three times as many as a queue looks at in the time that it lasts.
 const GUESSES: u64 = 3 * LOGINS_PER_SEC_MAX * LOGIN_QUEUE_MS_MAX / 1_000;
 
@@ -34,6 +43,27 @@ async fn log_in(client: &Client, address: &str, token: &str) -> Reply {
         .header("cf-connecting-ip", address)
         .json(&SessionRequest { token });
     client.send(asked).await.unwrap()
+}
+
+/// What a login is answered right after guesses have used up its line, before an attempt comes back; and after how many
+/// seconds one does, as the last guess was told.
+async fn shut(guess: impl AsyncFn() -> Reply, login: impl AsyncFn() -> u16) -> (u16, u64) {
+    let begun = clock::now();
+    loop {
+        let asked = clock::now();
+        let refused = guess().await;
+        let after_s = refused.header("retry-after");
+        let after_s: u64 = after_s.map_or(0, |text| text.parse().expect("a time"));
+        if refused.status == 429 && after_s >= BACK_S {
+            let status = login().await;
+            // Later than that an attempt may have come back.
+            if asked.elapsed() < Duration::from_secs(BACK_S - 1) {
+                return (status, after_s);
+            }
+        }
+        assert!(begun.elapsed() < SHUT_DEADLINE, "{}", refused.status);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
 }
 
 #[tokio::test]
@@ -60,7 +90,8 @@ async fn an_address_that_tries_too_many_logins_waits_whatever_token_it_brings() 
         }
         assert_eq!(reply.status, 401, "{}\n{}", reply.text(), workerd.log());
         refused += 1;
-        assert!(refused <= LOGIN_ATTEMPTS_MAX + 5, "no end of guesses");
+        // Attempts come back as time passes, on a busy machine some while they are made.
+        assert!(refused <= 2 * LOGIN_ATTEMPTS_MAX, "no end of guesses");
     };
     assert!(refused >= LOGIN_ATTEMPTS_MAX / 2, "{refused} were tried");
     let problem = limited.problem().unwrap();
@@ -76,7 +107,10 @@ async fn an_address_that_tries_too_many_logins_waits_whatever_token_it_brings() 
     );
 
     // The right token neither helps whoever guesses, nor is it kept from anyone else.
-    assert_eq!(log_in(&clients[0], guesser, TOKEN).await.status, 429);
+    let guess = async || log_in(&clients[0], guesser, &begun(refused)).await;
+    let login = async || log_in(&clients[0], guesser, TOKEN).await.status;
+    let (status, after_s) = shut(guess, login).await;
+    assert_eq!(status, 429);
     assert_eq!(log_in(&clients[0], operator, TOKEN).await.status, 200);
     let bearer = workerd.client(0).unwrap();
     assert_eq!(bearer.get(POLICY).await.unwrap().status, 200);
@@ -94,7 +128,7 @@ async fn one_network_of_ipv6_counts_as_one_client() {
     let workerd = Setup::isolates(&["weur"]).start().await.unwrap();
     let client = workerd.client(0).unwrap().anonymous();
     let mut last = 0;
-    // Attempts come back as time passes, on a busy machine some while they are made.
+    // As above: attempts come back as time passes.
     for host in 0..=2 * LOGIN_ATTEMPTS_MAX {
         last = log_in(&client, &format!("2001:db8:1:2::{host:x}"), "guess")
             .await
@@ -120,7 +154,7 @@ async fn status(client: &Client, token: &str) -> u16 {
 
 /// Strangers try until they are told to wait, each attempt from an address that it makes up.
 async fn flood(client: &Client) -> u64 {
-    for attempt in 0..LOGIN_ATTEMPTS_MAX + 5 {
+    for attempt in 0..2 * LOGIN_ATTEMPTS_MAX {
         let address = format!("203.0.113.{attempt}");
         if log_in(client, &address, &format!("guess-{attempt}"))
             .await
@@ -146,12 +180,18 @@ async fn strangers_lock_nobody_out_where_no_address_is_known() {
     let (_, ada) = employ(&root, &request("ada", Role::Admin)).await;
     let guesses = flood(&root.anonymous()).await;
     assert!(guesses >= LOGIN_ATTEMPTS_MAX / 2, "{guesses}");
-    assert_eq!(status(&root.anonymous(), "another guess").await, 429);
+    let stranger = root.anonymous();
+    let guess = async || log_in(&stranger, "203.0.113.99", "guess").await;
+    let another = async || status(&stranger, "another guess").await;
+    assert_eq!(shut(guess, another).await.0, 429);
     assert_eq!(status(&root.anonymous(), &ada.token).await, 200);
     // Her own line has an end, too, and it is hers alone.
     let mut last = 200;
-    for _ in 0..=LOGIN_ATTEMPTS_MAX {
+    for _ in 0..=2 * LOGIN_ATTEMPTS_MAX {
         last = status(&root.anonymous(), &ada.token).await;
+        if last == 429 {
+            break;
+        }
     }
     assert_eq!(last, 429);
     let (_, bob) = employ(&root.with_token(&ada.token), &request("bob", Role::Viewer)).await;
@@ -309,20 +349,30 @@ async fn strangers_by_bearer_wait_and_keep_neither_a_token_nor_the_bootstrap_sec
     let root = workerd.client(0).unwrap();
     let (_, ada) = employ(&root, &request("ada", Role::Viewer)).await;
     let (_, body) = ada.token.split_once('_').unwrap();
-    let mut looked_at = 0;
-    for guess in 0..GUESSES_MAX + 50 {
-        // Of the form of a token of Weir's, and of none.
-        let token = if guess % 2 == 0 {
-            format!("weir_{}{body}", guess % 10)
-        } else {
-            format!("guess-{guess}")
-        };
-        match bearer(&root, "203.0.113.9", &token).await {
-            401 => looked_at += 1,
-            status => assert_eq!(status, 429),
+    let (mut looked_at, begun) = (0, clock::now());
+    for first in (0..GUESSES_MAX + AT_ONCE).step_by(AT_ONCE as usize) {
+        let tried = (first..first + AT_ONCE).map(async |guess| {
+            // Of the form of a token of Weir's, and of none.
+            let token = if guess % 2 == 0 {
+                format!("weir_{}{body}", guess % 10)
+            } else {
+                format!("guess-{guess}")
+            };
+            bearer(&root, "203.0.113.9", &token).await
+        });
+        for status in join_all(tried).await {
+            match status {
+                401 => looked_at += 1,
+                status => assert_eq!(status, 429),
+            }
         }
     }
-    assert_eq!(looked_at, GUESSES_MAX);
+    // The count begins anew after each period.
+    let periods = 1 + begun.elapsed().as_millis() as u64 / LOGIN_PERIOD_MS;
+    assert!(
+        (GUESSES_MAX..=periods * GUESSES_MAX).contains(&looked_at),
+        "{looked_at} in {periods} periods"
+    );
     assert_eq!(bearer(&root, "203.0.113.9", TOKEN).await, 200);
     assert_eq!(bearer(&root, "203.0.113.9", &ada.token).await, 200);
 }

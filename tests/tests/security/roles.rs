@@ -16,7 +16,8 @@ use weir_tests::reply::Reply;
 use weir_tests::workerd::{Setup, TOKEN};
 
 use crate::security::{
-    CHECK, GUARD, SESSION, SETTLE, TOKENS, await_status, employ, of_tenant, policy, request,
+    GUARD, SESSION, SETTLE, TOKENS, answered, await_status, employ, of_tenant, policy, request,
+    reserved,
 };
 
 /// Paths that nothing serves, whoever asks.
@@ -46,12 +47,12 @@ struct Own {
 impl Own {
     async fn taken(admin: &Client) -> Self {
         let reserve = json!({ "tenant": "acme", "budget": BUDGET, "cost": 10, "reserve": true });
-        let reserved: Value = admin.post(CHECK, &reserve).await.unwrap().ok().unwrap();
+        let reservation = reserved(admin, &reserve).await;
         let path = format!("/v1/guards/{GUARD}/acquire");
         let asked = json!({ "tenant": "acme" });
         let taken: Value = admin.post(&path, &asked).await.unwrap().ok().unwrap();
         Self {
-            reservation: reserved["reservation"].clone(),
+            reservation,
             slot: taken["slot"].clone(),
         }
     }
@@ -133,7 +134,7 @@ impl Row {
     }
 
     async fn assert_of_acme(&self, who: &str, client: &Client, (body, due): (&Value, u16)) {
-        let reply = client.post(&self.path, body).await.unwrap();
+        let reply = answered(async || client.post(&self.path, body).await.unwrap()).await;
         let case = format!(
             "{} {} of acme with {who}: {}",
             self.method,
@@ -144,7 +145,7 @@ impl Row {
     }
 
     async fn assert(&self, who: &str, client: &Client, due: u16) {
-        let reply = self.ask(client).await;
+        let reply = answered(async || self.ask(client).await).await;
         let case = format!("{} {} with {who}: {}", self.method, self.path, reply.text());
         let let_in = ![401, 403, 405].contains(&reply.status)
             && !reply.text().contains("No such route")

@@ -7,7 +7,7 @@ use weir_tests::fixtures::BUDGET;
 
 use weir_shared::ordered::OrderedSet;
 
-use crate::security::{CHECK, POLICY, SESSION, TOKENS, one_isolate, policy};
+use crate::security::{CHECK, POLICY, SESSION, TOKENS, one_isolate, policy, reserved};
 
 #[tokio::test]
 async fn no_answer_is_taken_for_something_else_than_it_says() {
@@ -55,8 +55,8 @@ async fn the_numbers_of_reservations_are_drawn_from_all_that_there_are() {
     let mut numbers = OrderedSet::new();
     let rounds = 200;
     for _ in 0..rounds {
-        let decided: Value = client.post(CHECK, &check).await.unwrap().ok().unwrap();
-        let text = decided["reservation"].as_str().unwrap();
+        let reservation = reserved(&client, &check).await;
+        let text = reservation.as_str().unwrap();
         let body = text.split('.').nth(1).unwrap();
         let body: Value = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(body).unwrap()).unwrap();
         numbers.insert(body["op"].as_u64().unwrap());

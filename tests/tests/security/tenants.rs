@@ -7,7 +7,7 @@ use weir_tests::fixtures::{BUDGET, LIMIT};
 use weir_tests::workerd::{Setup, Workerd};
 
 use crate::security::{
-    BATCH, CHECK, FAIRNESS, GUARD, SETTLE, by_prefix, employ, of_tenant, policy, request,
+    BATCH, CHECK, FAIRNESS, GUARD, SETTLE, by_prefix, employ, of_tenant, policy, request, reserved,
 };
 
 async fn deployment() -> (Workerd, Client) {
@@ -119,8 +119,8 @@ async fn a_tenant_settles_and_frees_what_is_its_own_only() {
     let (acme, _) = employ(&root, &of_tenant("acme")).await;
     let (globex, _) = employ(&root, &of_tenant("globex")).await;
     let asked = json!({ "budget": BUDGET, "cost": 100, "reserve": true });
-    let reserved: Value = acme.post(CHECK, &asked).await.unwrap().ok().unwrap();
-    let settlement = json!({ "reservation": reserved["reservation"], "actual": 0 });
+    let reservation = reserved(&acme, &asked).await;
+    let settlement = json!({ "reservation": reservation, "actual": 0 });
     let refused = globex.post(SETTLE, &settlement).await.unwrap();
     assert_eq!(refused.status, 403, "{}", refused.text());
     let settled = acme.post(SETTLE, &settlement).await.unwrap();

@@ -260,8 +260,8 @@ async fn a_budget_that_comes_back_keeps_what_was_used() {
 /// A shorter window ends the open one at its own next boundary, and gives nothing of it out again.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_window_that_gets_shorter_ends_at_the_next_boundary_of_its_new_length() {
-    const WINDOW: Duration = Duration::from_secs(8);
-    const SHORTER_MS: u64 = 2_000;
+    const WINDOW: Duration = Duration::from_secs(16);
+    const SHORTER_MS: u64 = 4_000;
     let pairs = [
         ("first_come", "global"),
         ("weighted_fair_escrow", "global"),
@@ -271,7 +271,7 @@ async fn a_window_that_gets_shorter_ends_at_the_next_boundary_of_its_new_length(
     let runs = pairs.map(async |(sharing, scope)| {
         let what = format!("{sharing} at {scope}");
         let with_length = |window_ms: u64| policy(budget(sharing, scope, 60, window_ms));
-        let workerd: Workerd = start(alone(), &with_length(8_000)).await;
+        let workerd: Workerd = start(alone(), &with_length(WINDOW.as_millis() as u64)).await;
         let client = workerd.client(0).unwrap();
         window_start(WINDOW).await;
         let before = await_allowed(&client, "a", 60).await;

@@ -7,11 +7,13 @@ use weir_shared::wire::check::Reason;
 use weir_shared::wire::settle::SettledBody;
 use weir_tests::calls::reserved;
 use weir_tests::client::Client;
+use weir_tests::clock::now;
 use weir_tests::fixtures::{BUDGET, with};
 use weir_tests::workerd::{Setup, Workerd};
 
 use crate::shares::{
-    LONG_MS, await_allowed, budget, document, start, take, take_the_rest, weighing, window_start,
+    LONG_MS, SETTLING, await_allowed, budget, document, start, take, take_the_rest, weighing,
+    window_start,
 };
 
 const LIMIT: u64 = 100;
@@ -43,9 +45,16 @@ async fn deployment(body: Value) -> (Workerd, Vec<Client>) {
 
 async fn reserve(client: &Client, tenant: &str, cost: u64) -> String {
     let question = json!({ "tenant": tenant, "budget": BUDGET, "cost": cost });
-    let decision = client.decide(&reserved(question)).await.unwrap().decision;
-    assert!(decision.allowed, "{decision:?}");
-    decision.reservation.expect("a reservation")
+    let question = reserved(question);
+    let start = now();
+    loop {
+        let decision = client.decide(&question).await.unwrap().decision;
+        if decision.reason == Reason::Unavailable && start.elapsed() < SETTLING {
+            continue;
+        }
+        assert!(decision.allowed, "{decision:?}");
+        return decision.reservation.expect("a reservation");
+    }
 }
 
 fn settled(reserved: u64, actual: u64, refunded: u64, debt: u64) -> SettledBody {

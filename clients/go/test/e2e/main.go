@@ -387,8 +387,8 @@ func acquire() error {
 		return must(client.Acquire(background, tenant, "calls", none)).Reason
 	}
 	must(client.Acquire(background, tenant, "calls", func(ctx context.Context, _ weir.Decision) error {
-		// Longer than the lease of three seconds.
-		time.Sleep(4_500 * time.Millisecond)
+		// Longer than the lease of six seconds.
+		time.Sleep(8 * time.Second)
 		told["held"] = object{"lost": ctx.Err() != nil, "other": other()}
 		return nil
 	}))

@@ -6,8 +6,8 @@ from client import TENANT, client, tell
 
 from weir_client import Hooks
 
-LONG_S = 4.5
-"""Longer than the lease of three seconds."""
+LONG_S = 8
+"""Longer than the lease of six seconds."""
 
 QUESTION = {"tenant": TENANT, "guard": "calls"}
 

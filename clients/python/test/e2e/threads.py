@@ -48,7 +48,7 @@ def scopes(weir):
 def slots(weir):
     """A slot that is held for longer than its lease, and one that somebody else gave back."""
     with weir.acquire(GUARD) as slot:
-        time.sleep(4)
+        time.sleep(8)
         told = [slot.allowed, slot.lost is None, weir.check(GUARD).reason]
     with weir.acquire(GUARD) as slot:
         weir.release("calls", slot.decision.slot)

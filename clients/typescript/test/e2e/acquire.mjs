@@ -8,8 +8,8 @@ const weir = client({ on: { response: ({ request, status }) => paths.push(`${req
 const question = { tenant: "acme", guard: "calls" };
 const told = {};
 
-/** Longer than the lease of three seconds. */
-const LONG_MS = 4_500;
+/** Longer than the lease of six seconds. */
+const LONG_MS = 8_000;
 
 const held = await weir.acquire(question, async (slot) => {
   await wait(LONG_MS);

@@ -9,8 +9,8 @@ use weir_client::{Reason, Weir};
 
 use super::shared::{TENANT, heard, tell};
 
-/// Longer than the lease of three seconds.
-const LONG: Duration = Duration::from_millis(4_500);
+/// Longer than the lease of six seconds.
+const LONG: Duration = Duration::from_secs(8);
 
 const GUARD: &str = "calls";
 
