@@ -18,7 +18,7 @@ pub use self::trace::Task;
 use crate::{clock, paths};
 
 const COMMAND_DEADLINE: Duration = Duration::from_secs(60);
-const FIND_DEADLINE: Duration = Duration::from_secs(20);
+const FIND_DEADLINE: Duration = Duration::from_secs(60);
 
 const CHROME_ARGUMENTS: [&str; 9] = [
     "--headless",

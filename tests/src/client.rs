@@ -30,8 +30,8 @@ const KEPT_BYTES_MAX: usize = 8 * 1024;
 /// By when the holders of a budget find each other, on a machine that may be slow.
 const THERE_DEADLINE: Duration = Duration::from_secs(60);
 
-/// For how long a login is asked for that a busy machine has no time for.
-const LOGIN_DEADLINE: Duration = Duration::from_secs(20);
+/// For how long a login or a save is asked for that a busy machine has no time for.
+const ANSWER_DEADLINE: Duration = Duration::from_secs(20);
 
 /// The tenant of checks that only look.
 pub const PROBE_TENANT: &str = "free:probe";
@@ -313,8 +313,18 @@ impl Client {
 
     /// Replaces the policy whatever it is; returns the saved one.
     pub async fn save_policy(&self, document: &Value) -> Result<Policy> {
-        let current = self.policy().await?;
-        let reply = self.put_policy(document, Some(&current.etag)).await?;
+        let start = clock::now();
+        let reply = loop {
+            let read = self.get("/operator/v1/policy").await?;
+            let reply = match read.status {
+                503 => read,
+                _ => self.put_policy(document, Some(&etag(&read)?)).await?,
+            };
+            if reply.status != 503 || start.elapsed() > ANSWER_DEADLINE {
+                break reply;
+            }
+            tokio::time::sleep(Duration::from_millis(250)).await;
+        };
         Ok(Policy {
             document: reply.ok()?,
             etag: etag(&reply)?,
@@ -395,7 +405,7 @@ impl Client {
     pub async fn log_in(&self, token: &str) -> Result<(Self, SessionReply)> {
         let start = clock::now();
         let mut reply = self.post_session(token).await?;
-        while reply.status == 503 && start.elapsed() < LOGIN_DEADLINE {
+        while reply.status == 503 && start.elapsed() < ANSWER_DEADLINE {
             tokio::time::sleep(Duration::from_millis(250)).await;
             reply = self.post_session(token).await?;
         }

@@ -32,10 +32,10 @@ pub const PROTOCOL_HEADER: &str = "test-protocol";
 /// The regions of [`Setup::three_regions`].
 pub const REGIONS: [&str; 3] = ["wnam", "weur", "apac"];
 
-const READY_DEADLINE: Duration = Duration::from_secs(30);
+const READY_DEADLINE: Duration = Duration::from_secs(120);
 
 /// A saved policy is meant to be in force within a second; a test that measures that measures it itself.
-const POLICY_DEADLINE: Duration = Duration::from_secs(30);
+const POLICY_DEADLINE: Duration = Duration::from_secs(120);
 
 /// Modules that are served before the Worker's own, the entry first: name and text.
 type Before = &'static [(&'static str, &'static str)];

@@ -126,7 +126,7 @@ impl Subject {
     async fn await_short_window(&self, client: usize) {
         let is_back = async || {
             let asked = self.clients[client].check_budget("pro:b", SHORT_BUDGET, 1);
-            asked.await.unwrap().decision.allowed
+            asked.await.is_ok_and(|checked| checked.decision.allowed)
         };
         until(RECOVERY, is_back).await;
     }

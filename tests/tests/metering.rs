@@ -14,7 +14,7 @@ mod unreachable;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use weir_shared::wire::check::DecisionBody;
+use weir_shared::wire::check::{DecisionBody, Reason};
 use weir_shared::wire::guard::{AcquiredBody, SlotBody};
 use weir_tests::client::Client;
 use weir_tests::clock::now;
@@ -92,7 +92,15 @@ async fn take(client: &Client, tenant: &str, meter: &str, cost: u64) -> Decision
 
 /// What is left of a meter, as far as the isolate knows.
 async fn left(client: &Client, tenant: &str, meter: &str) -> u64 {
-    take(client, tenant, meter, 0).await.remaining
+    let start = now();
+    loop {
+        let look = take(client, tenant, meter, 0).await;
+        if look.reason != Reason::Unavailable {
+            return look.remaining;
+        }
+        assert!(start.elapsed() < THERE, "{look:?}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
 }
 
 /// Waits until so much is left of a meter. An isolate that has drawn units ahead may know of more for half a second; what

@@ -21,7 +21,7 @@ use std::time::Duration;
 use reqwest::Method;
 use reqwest::header::IF_MATCH;
 use serde_json::{Value, json};
-use weir_shared::wire::check::{CheckRequest, DecisionBody};
+use weir_shared::wire::check::{CheckRequest, DecisionBody, Reason};
 use weir_tests::client::Client;
 use weir_tests::clock::now;
 use weir_tests::fixtures::{policy, with};
@@ -97,6 +97,18 @@ async fn get(client: &Client, path: &str) -> Value {
 async fn decide(client: &Client, check: Value) -> DecisionBody {
     let request: CheckRequest = serde_json::from_value(check).unwrap();
     client.check(&request).await.unwrap().decision
+}
+
+/// The same, once the holders answer: on a busy machine they may be out of reach for a moment.
+async fn decide_there(client: &Client, check: Value) -> DecisionBody {
+    let start = now();
+    loop {
+        let decision = decide(client, check.clone()).await;
+        if decision.reason != Reason::Unavailable || start.elapsed() >= SETTLING {
+            return decision;
+        }
+        tokio::time::sleep(Duration::from_millis(250)).await;
+    }
 }
 
 /// Changes a tenant, with whatever `If-Match` is given.

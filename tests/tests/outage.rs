@@ -5,9 +5,10 @@ mod closed;
 mod flaky;
 mod regional;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use weir_shared::ordered::OrderedMap;
+use weir_shared::wire::check::Reason;
 
 use serde_json::{Value, json};
 use weir_tests::checker::{admitted_by_window, full_windows, violations};
@@ -17,6 +18,7 @@ use weir_tests::fixtures::{policy, with};
 use weir_tests::history::{Operation, outcomes};
 use weir_tests::stage::Stage;
 use weir_tests::tempo::Tempo;
+use weir_tests::watch::{Stood, Watch};
 use weir_tests::witness::Fault;
 use weir_tests::workerd::{REGIONS, Setup};
 use weir_tests::workload::{Target, Workload};
@@ -30,6 +32,8 @@ const BEFORE: Duration = Duration::from_secs(13);
 const OUTAGE: Duration = Duration::from_secs(10);
 /// How much of the window in which the coordinator goes is left then.
 const LAST_MOMENT: Duration = Duration::from_millis(600);
+/// What stood still for so long may be why a call was not answered in time.
+const STOOD: Duration = Duration::from_millis(500);
 /// How often it is tried, where the machine stands still over the roll.
 const TRIES: u32 = 5;
 /// Five windows, two of which are judged.
@@ -92,6 +96,9 @@ struct Run {
     gone: Duration,
     back: Duration,
     tempo: Tempo,
+    /// When it began, and when the machine stood still.
+    origin: Instant,
+    stood: Stood,
 }
 
 impl Run {
@@ -115,6 +122,7 @@ async fn through_an_outage(stage: &Stage, fault: Fault) -> Run {
     let witness = stage.workerd.witness().unwrap();
     let tempo = stage.tempo;
     let running = stage.start(loads(&stage.clients));
+    let (origin, watch) = (running.origin(), Watch::start(&stage.clients));
     let before = running.elapsed() + tempo.stretched(BEFORE);
     tokio::time::sleep(tempo.stretched(BEFORE)).await;
     let mut gone = None;
@@ -141,6 +149,8 @@ async fn through_an_outage(stage: &Stage, fault: Fault) -> Run {
         gone,
         back,
         tempo,
+        origin,
+        stood: watch.stop().await,
     }
 }
 
@@ -197,8 +207,17 @@ fn assert_healed(what: &str, run: &Run) {
          asked for",
         100.0 * asked
     );
+    // A call between objects ends after a second, whoever stood still.
+    let away = after.iter().filter(|operation| {
+        let decision = operation.decision();
+        decision.is_some_and(|decision| decision.reason == Reason::Unavailable)
+    });
     let seen = outcomes(&after);
-    assert!(!seen.contains_key("unavailable"), "{what}: {seen:?}");
+    for operation in away {
+        let (sent, received) = (run.origin + operation.sent, run.origin + operation.received);
+        let stood = run.stood.during(sent, received);
+        assert!(stood >= STOOD, "{what}: {seen:?}, {operation:?}");
+    }
 }
 
 /// Requests a second, from the first that was sent to the last.

@@ -33,7 +33,7 @@ use weir_tests::workload::{Running, Workload};
 const LONG_MS: u64 = 30 * 24 * 3_600_000;
 
 /// How long what is on its way between holders may take to arrive on a busy machine.
-const SETTLING: Duration = Duration::from_secs(8);
+const SETTLING: Duration = Duration::from_secs(30);
 
 /// Two isolates in each of three regions.
 const SIX: [&str; 6] = ["wnam", "wnam", "weur", "weur", "apac", "apac"];

@@ -102,6 +102,7 @@ async fn early_in_a_window(client: &Client) -> bool {
     let is_late = left_ms < COMMANDS_MS;
     if is_late {
         tokio::time::sleep(Duration::from_millis(left_ms + 500)).await;
+        client.check_budget_once_there("acme", "tokens", 0).await;
     }
     is_late
 }

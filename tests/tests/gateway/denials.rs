@@ -63,7 +63,7 @@ async fn the_body_of_a_denied_request_is_never_read() {
     let start = now();
     let answer = gateway.client.send_raw(head.as_bytes()).await.unwrap();
     assert!(answer.starts_with("HTTP/1.1 429"), "{answer}");
-    assert!(start.elapsed().as_secs() < 5, "{:?}", start.elapsed());
+    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
     // A request that costs more than there ever is does not pass later.
     assert!(
         !answer.to_ascii_lowercase().contains("retry-after"),

@@ -133,7 +133,7 @@ async fn a_silent_origin_leaves_its_time_and_a_post_is_not_done_twice() {
         let start = now();
         assert_eq!(gateway.get("/slow?ms=200", "pro:a").await.text(), "slow");
         let taken = start.elapsed();
-        assert!((450..4_000).contains(&taken.as_millis()), "{taken:?}");
+        assert!((450..15_000).contains(&taken.as_millis()), "{taken:?}");
         let request = gateway.request(Method::POST, "/echo", "pro:a").body("x");
         let reply = gateway.send(request).await;
         if unsafe_too {

@@ -36,9 +36,9 @@ async fn hold(gateway: &Gateway, tenant: &str) -> Response {
 async fn a_slot_is_held_while_an_answer_streams_and_free_when_it_ends() {
     let gateway = guarded(LEASE_MS).await;
     let held = [hold(&gateway, "pro:a").await, hold(&gateway, "pro:a").await];
-    // Three leases long: without a renewal both would have lapsed.
+    // Two leases long: without a renewal both would have lapsed.
     let start = now();
-    while start.elapsed() < Duration::from_millis(3 * LEASE_MS) {
+    while start.elapsed() < Duration::from_millis(2 * LEASE_MS + 500) {
         tokio::time::sleep(Duration::from_millis(250)).await;
         let denied = gateway.get("/x", "pro:a").await;
         assert_eq!(denied.status, 429, "{}", denied.text());

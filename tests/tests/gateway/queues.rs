@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use weir_tests::clock::now;
 use weir_tests::fixtures::{BUDGET, with};
 
-use crate::gateway::{Gateway, LEASE_MS, SETTLING, eventually, route};
+use crate::gateway::{Gateway, LEASE_MS, eventually, route};
 
 const QUEUE_FULL: &str = "/problems/queue-full";
 
@@ -53,8 +53,8 @@ impl Gateway {
 #[tokio::test]
 async fn requests_leave_at_the_rate_and_a_full_queue_is_a_problem_of_its_own() {
     for scope in ["region", "isolate"] {
-        // One leaves at once; others after 2, 4 and 6 s. All have come before a fifth would find room, after a second and a half.
-        let gateway = queued(queue(0.5, 6_500, scope), &[]).await;
+        // One leaves at once; others after 4 and 8 s. All have come before a fourth would find room, after three and a half.
+        let gateway = queued(queue(0.25, 8_500, scope), &[]).await;
         gateway.next_waits_ms().await;
         let start = now();
         let asked = (0..7).map(|_| async {
@@ -65,26 +65,26 @@ async fn requests_leave_at_the_rate_and_a_full_queue_is_a_problem_of_its_own() {
         replies.sort_by_key(|(elapsed, _)| *elapsed);
         let (passed, refused): (Vec<_>, Vec<_>) =
             replies.iter().partition(|(_, reply)| reply.status == 200);
-        assert_eq!(passed.len(), 4, "{scope}: {replies:?}");
+        assert_eq!(passed.len(), 3, "{scope}: {replies:?}");
         for (nth, (elapsed, _)) in passed.iter().enumerate() {
             // Clocks count whole milliseconds.
-            let due = Duration::from_millis((2_000 * nth as u64).saturating_sub(2));
+            let due = Duration::from_millis((4_000 * nth as u64).saturating_sub(2));
             assert!(*elapsed >= due, "{scope}: {nth} left after {elapsed:?}");
         }
         for (elapsed, reply) in refused {
             assert_eq!(reply.status, 429, "{scope}");
-            assert!(*elapsed < Duration::from_secs(6), "{scope}: {elapsed:?}");
+            assert!(*elapsed < Duration::from_secs(8), "{scope}: {elapsed:?}");
             let problem = reply.problem().unwrap();
             assert_eq!(problem.kind, QUEUE_FULL, "{scope}");
             assert!(problem.detail.contains("shape"), "{problem:?}");
             let after_ms = problem.retry_after_ms.unwrap();
-            assert!((1..=1_500).contains(&after_ms), "{scope}: {after_ms}");
+            assert!((1..=3_500).contains(&after_ms), "{scope}: {after_ms}");
             let after_s = after_ms.div_ceil(1_000).to_string();
             assert_eq!(reply.header("retry-after"), Some(&*after_s), "{scope}");
             let told = reply.header("ratelimit").unwrap();
             assert!(told.starts_with("\"shape\";r=0"), "{told}");
         }
-        assert_eq!(gateway.origin.served(), 4, "{scope}");
+        assert_eq!(gateway.origin.served(), 3, "{scope}");
     }
 }
 
@@ -119,7 +119,10 @@ async fn a_client_that_goes_away_while_it_waits_frees_its_place() {
         assert!(first.waits_for(AT_ONCE).await, "{scope}");
         let mut second = gateway.asks("/x", "pro:b").await;
         assert!(second.waits_for(AT_ONCE).await, "{scope}");
-        assert_eq!(gateway.next_waits_ms().await, None, "{scope}: both wait");
+        eventually("both wait", async || {
+            gateway.next_waits_ms().await.is_none()
+        })
+        .await;
         assert_eq!(gateway.get("/x", "pro:c").await.status, 429, "{scope}");
         first.goes();
         eventually("the place in the middle is free", async || {
@@ -201,8 +204,8 @@ async fn what_is_only_tried_out_delays_nobody() {
 
 #[tokio::test]
 async fn a_proxy_that_asks_is_answered_when_the_turn_has_come() {
-    // One waits for two seconds; another one would for almost four.
-    let gateway = queued(queue(0.5, 2_200, "region"), &[]).await;
+    // One waits for five seconds; another one would for almost ten.
+    let gateway = queued(queue(0.2, 5_500, "region"), &[]).await;
     let operator = gateway.workerd.client(0).unwrap();
     let ask = || {
         let asked = operator.request(Method::GET, "/v1/authorize");
@@ -214,7 +217,7 @@ async fn a_proxy_that_asks_is_answered_when_the_turn_has_come() {
     let start = now();
     assert_eq!(ask().await.unwrap().status, 200);
     assert_eq!(ask().await.unwrap().status, 200);
-    assert!(start.elapsed() >= Duration::from_millis(1_998));
+    assert!(start.elapsed() >= Duration::from_millis(4_998));
     let held = ask();
     let (held, refused) = tokio::join!(held, async {
         eventually("the other one waits", async || {
@@ -229,5 +232,5 @@ async fn a_proxy_that_asks_is_answered_when_the_turn_has_come() {
         (refused.status, refused.problem().unwrap().kind.as_str()),
         (429, QUEUE_FULL)
     );
-    assert!(start.elapsed() < SETTLING);
+    assert!(start.elapsed() < Duration::from_secs(30));
 }

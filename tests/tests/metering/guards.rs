@@ -10,7 +10,7 @@ use weir_tests::clock::{epoch_ms, now};
 use weir_tests::fixtures::with;
 use weir_tests::workerd::Setup;
 
-use crate::metering::{acquire, acquired, decide, refused, release, slot_call, start};
+use crate::metering::{SETTLING, acquire, acquired, decide, refused, release, slot_call, start};
 
 fn none() -> Value {
     json!({})
@@ -38,7 +38,16 @@ async fn slots_bound_the_whole_deployment_and_come_back_from_any_region() {
                     .unwrap()
                     .to_owned(),
             ),
+            // The object was late; what it took comes back.
+            503 => {}
             _ => assert!(refused(reply).1 <= 60_000),
+        }
+    }
+    let start = now();
+    while slots.len() < 4 && start.elapsed() < SETTLING {
+        let reply = acquire(&clients[0], "queries", "pro:a").await;
+        if reply.status == 200 {
+            slots.push(reply.ok::<AcquiredBody>().unwrap().slot);
         }
     }
     assert_eq!(slots.len(), 4);
@@ -264,7 +273,13 @@ async fn three_hundred_calls_within_the_bounds_are_all_allowed() {
     let workerd = start(Setup::isolates(&["weur", "apac"]), none(), guards).await;
     let clients = workerd.clients().unwrap();
     for nth in 0..300 {
-        let reply = acquire(&clients[nth % 2], "queries", "pro:a").await;
+        let start = now();
+        let reply = loop {
+            let reply = acquire(&clients[nth % 2], "queries", "pro:a").await;
+            if reply.status != 503 || start.elapsed() > SETTLING {
+                break reply;
+            }
+        };
         assert_eq!(reply.status, 200, "{nth}: {}", reply.text());
         let slot: Value = reply.ok().unwrap();
         release(

@@ -7,7 +7,7 @@ use weir_tests::clock::{epoch_ms, now};
 use weir_tests::fixtures::{token_request, with};
 use weir_tests::workerd::TOKEN;
 
-use crate::operator::{assert_problem, await_that, decide, deployment, document};
+use crate::operator::{assert_problem, await_that, decide, decide_there, deployment, document};
 
 const REPLAY: &str = "/operator/v1/replay";
 
@@ -34,7 +34,7 @@ async fn a_trace_is_played_against_both_policies_and_changes_nothing() {
     assert_eq!(client.policy().await.unwrap(), before);
     // Nothing of it was charged.
     let check = json!({ "tenant": "acme", "limit": "own", "cost": 10 });
-    assert!(decide(&client, check).await.allowed);
+    assert!(decide_there(&client, check).await.allowed);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,7 +3,9 @@
 use serde_json::{Value, json};
 use weir_tests::client::Client;
 
-use crate::operator::{RESET, assert_problem, await_records, decide, deployment, records};
+use crate::operator::{
+    RESET, assert_problem, await_records, decide, decide_there, deployment, records,
+};
 
 async fn reset(client: &Client, body: Value) -> Value {
     let reply = client.post(RESET, &body).await.unwrap();
@@ -19,7 +21,7 @@ async fn drain(client: &Client, check: Value) -> u64 {
     loop {
         tokio::time::sleep(std::time::Duration::from_millis(1_200)).await;
         let before = taken;
-        while decide(client, check.clone()).await.allowed {
+        while decide_there(client, check.clone()).await.allowed {
             taken += 1;
             assert!(taken < 1_000, "{check} is never denied");
         }
@@ -68,7 +70,7 @@ async fn a_tenant_starts_anew_as_a_whole_and_its_share_of_a_budget_does_not() {
     let (_workerd, client) = deployment().await;
     let own = |key: &str| json!({ "tenant": "acme", "limit": "own", "key": key });
     let budget = json!({ "tenant": "acme", "budget": "tokens", "cost": 700 });
-    assert!(decide(&client, budget.clone()).await.allowed);
+    assert!(decide_there(&client, budget.clone()).await.allowed);
     for key in ["a", "b"] {
         assert_eq!(drain(&client, own(key)).await, 10);
     }

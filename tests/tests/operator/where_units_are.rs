@@ -4,7 +4,9 @@ use serde_json::{Value, json};
 use weir_tests::fixtures::with;
 use weir_tests::workerd::{Setup, Workerd};
 
-use crate::operator::{LONG_MS, assert_problem, await_that, decide, deployment, document, get};
+use crate::operator::{
+    LONG_MS, assert_problem, await_that, decide, decide_there, deployment, document, get,
+};
 
 const REGIONS: &str = "/operator/v1/regions";
 
@@ -48,7 +50,7 @@ async fn units_are_found_in_the_region_that_spends_them_and_nowhere_twice() {
         "nobody asked"
     );
     for (client, units) in [(&weur, 60), (&enam, 20)] {
-        let decision = decide(client, spend("acme", "tokens", units)).await;
+        let decision = decide_there(client, spend("acme", "tokens", units)).await;
         assert!(decision.allowed, "{decision:?}");
     }
     let told = get(&enam, REGIONS).await;
@@ -83,7 +85,7 @@ async fn units_are_found_in_the_region_that_spends_them_and_nowhere_twice() {
 async fn a_pool_of_the_regions_own_has_no_coordinator() {
     let workerd = two_regions().await;
     let client = workerd.client(0).unwrap();
-    assert!(decide(&client, spend("acme", "own", 7)).await.allowed);
+    assert!(decide_there(&client, spend("acme", "own", 7)).await.allowed);
     let told = get(&client, REGIONS).await;
     let own = held(&told, "weur", "own").unwrap();
     assert_eq!(
@@ -110,9 +112,9 @@ async fn a_pool_of_the_regions_own_has_no_coordinator() {
 async fn one_budget_tells_of_its_tenants_and_an_unknown_one_is_not_found() {
     let workerd = two_regions().await;
     let client = workerd.client(0).unwrap();
-    decide(&client, spend("acme", "tokens", 40)).await;
-    decide(&client, spend("hooli", "tokens", 3)).await;
-    decide(&client, spend("acme", "own", 1)).await;
+    decide_there(&client, spend("acme", "tokens", 40)).await;
+    decide_there(&client, spend("hooli", "tokens", 3)).await;
+    decide_there(&client, spend("acme", "own", 1)).await;
     let path = format!("{REGIONS}?budget=tokens");
     let told = await_that(&client, &path, |told| {
         coordinator(told, "tokens")["tenants"]
@@ -136,7 +138,7 @@ async fn the_last_contact_is_of_the_region_that_was_heard_of() {
     let workerd = two_regions().await;
     let client = workerd.client(0).unwrap();
     let asked_at = get(&client, REGIONS).await["at"].as_u64().unwrap();
-    decide(&client, spend("acme", "tokens", 1)).await;
+    decide_there(&client, spend("acme", "tokens", 1)).await;
     let told = get(&client, REGIONS).await;
     let at = told["at"].as_u64();
     let contact = |region: &str| {
@@ -184,8 +186,8 @@ async fn a_look_lends_nothing_and_opens_no_window() {
 async fn counters_of_one_region_are_told_apart() {
     let workerd = two_regions().await;
     let (weur, enam) = (workerd.client(0).unwrap(), workerd.client(1).unwrap());
-    decide(&weur, spend("acme", "tokens", 9)).await;
-    decide(&enam, spend("acme", "tokens", 4)).await;
+    decide_there(&weur, spend("acme", "tokens", 9)).await;
+    decide_there(&enam, spend("acme", "tokens", 4)).await;
     let units = |series: &Value| -> u64 {
         let points = series["points"].as_array().unwrap().iter();
         let each = points.filter_map(|point| point["budgets"]["tokens"]["admitted_units"].as_u64());
@@ -203,7 +205,7 @@ async fn counters_of_one_region_are_told_apart() {
 async fn the_list_of_tenants_tells_of_one_budget_and_keeps_one_tier() {
     let (_workerd, client) = deployment().await;
     for (tenant, cost) in [("acme", 400), ("hooli", 30)] {
-        decide(&client, spend(tenant, "tokens", cost)).await;
+        decide_there(&client, spend(tenant, "tokens", cost)).await;
     }
     decide(&client, spend("hooli", "tokens", 10_000)).await;
     let path = "/operator/v1/tenants?budget=tokens&sort=-denied_calls";
@@ -261,7 +263,7 @@ async fn a_session_says_whose_it_is() {
 #[tokio::test]
 async fn a_window_that_is_open_is_among_those_of_its_budget() {
     let (_workerd, client) = deployment().await;
-    decide(&client, spend("acme", "tokens", 11)).await;
+    decide_there(&client, spend("acme", "tokens", 11)).await;
     let told = await_that(&client, "/operator/v1/budgets/tokens/windows", |told| {
         told["windows"][0]["tenants"][0]["served"] == 11
     })

@@ -29,7 +29,13 @@ async fn assert_closes(fault: Fault, least: usize) {
             .iter()
             .filter(|operation| operation.sent > run.gone + 2 * run.window())
             .collect();
-        let slowest = late.iter().map(|operation| operation.latency()).max();
+        let took = late.iter().map(|operation| {
+            let (sent, received) = (run.origin + operation.sent, run.origin + operation.received);
+            operation
+                .latency()
+                .saturating_sub(run.stood.during(sent, received))
+        });
+        let slowest = took.max();
         assert!(slowest < Some(decided), "{name}: {slowest:?}");
         let decisions = late.iter().filter_map(|operation| operation.decision());
         let reasons: Vec<Reason> = decisions.map(|decision| decision.reason).collect();

@@ -260,8 +260,8 @@ async fn a_budget_that_comes_back_keeps_what_was_used() {
 /// A shorter window ends the open one at its own next boundary, and gives nothing of it out again.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_window_that_gets_shorter_ends_at_the_next_boundary_of_its_new_length() {
-    const WINDOW: Duration = Duration::from_secs(16);
-    const SHORTER_MS: u64 = 4_000;
+    const WINDOW: Duration = Duration::from_secs(32);
+    const SHORTER_MS: u64 = 8_000;
     let pairs = [
         ("first_come", "global"),
         ("weighted_fair_escrow", "global"),

@@ -84,7 +84,7 @@ def main():
         told["slots"] = slots(weir)
         told["forked"] = forked(weir)
     requests = []
-    with client(Weir, batch_ms=200, on=requests_to(requests)) as weir, ThreadPoolExecutor(20) as threads:
+    with client(Weir, batch_ms=2_000, on=requests_to(requests)) as weir, ThreadPoolExecutor(20) as threads:
         begin = threading.Barrier(20)
 
         def ask(_):

@@ -20,7 +20,7 @@ fn answered(answer: Result<Decision, WeirError>) -> Value {
 pub async fn run() -> Result<()> {
     let heard = Heard::default();
     // Long enough for a busy machine to ask fifty times.
-    let weir = Weir::new(options(Fail::Closed).hooks(heard.clone()).batch_ms(100))?;
+    let weir = Weir::new(options(Fail::Closed).hooks(heard.clone()).batch_ms(1_000))?;
     let ask = |questions: Vec<Question>| {
         join_all(questions.into_iter().map(|question| weir.check(question)))
     };
