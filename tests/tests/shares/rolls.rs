@@ -178,9 +178,9 @@ async fn assert_nobody_waits(what: &str, budget: impl FnOnce(Duration) -> Value)
         around > 100 && between > 100,
         "{what}: {around} and {between} requests"
     );
-    // A machine stands still at any time; what stands still at rolls alone is at fault.
+    // A machine stands still at any time; what stands still at rolls, far above that, is at fault.
     assert!(
-        still_at_rolls <= still_between + tempo.stretched(WAITED) / 2,
+        still_at_rolls <= still_between.mul_f64(1.5) + tempo.stretched(WAITED) / 2,
         "{what}: it stood still for {still_at_rolls:?} at rolls, for {still_between:?} between them"
     );
     // Two of a hundred may fall into the moment between a holder's own end of a window and its beginning of the next.
