@@ -23,7 +23,7 @@ pub enum Follow {
     Pulse,
     /// The same, but not more often than every [`CALM_MS`]: for what costs the server a round of many objects.
     Calm,
-    /// Never by itself.
+    /// Never by itself, once it has come.
     Once,
 }
 
@@ -124,7 +124,7 @@ impl Core {
         }
         if again {
             self.again.try_update(|again| *again += 1);
-        } else if !good && self.follow != Follow::Once {
+        } else if !good {
             self.wait();
         }
         Some(verdict)

@@ -37,6 +37,9 @@ const SLOW: [(&str, Duration); 2] = [
 /// On a slow machine, at most: a call of a region that calls its coordinator ends after a second.
 const SLOW_MAX: Duration = Duration::from_millis(300);
 
+/// How often it is tried: a machine that has hardly time for the load is late at rolls now and then, a fault always.
+const TRIES: u32 = 3;
+
 /// Who took so long has waited for a call, or for a busy machine.
 const WAITED: Duration = Duration::from_millis(80);
 
@@ -133,7 +136,17 @@ fn told(waited: &[&Operation], instants: &[Duration]) -> String {
     told.collect::<Vec<_>>().join("; ")
 }
 
-async fn assert_nobody_waits(what: &str, budget: impl FnOnce(Duration) -> Value) {
+async fn assert_nobody_waits(what: &str, budget: impl Fn(Duration) -> Value) {
+    for _ in 0..TRIES {
+        if nobody_waits(what, &budget).await {
+            return;
+        }
+    }
+    panic!("{what}: {TRIES} times more requests waited at rolls than between them");
+}
+
+/// Whether no more requests waited at rolls than between them.
+async fn nobody_waits(what: &str, budget: impl Fn(Duration) -> Value) -> bool {
     let weights = weighing(&[("one", 1), ("two", 2), ("four", 4)]);
     let policy = |window| document(budget(window), weights);
     let stage = Stage::new(Setup::isolates(&REGIONS).witnessed(), WINDOW, policy).await;
@@ -178,18 +191,12 @@ async fn assert_nobody_waits(what: &str, budget: impl FnOnce(Duration) -> Value)
         around > 100 && between > 100,
         "{what}: {around} and {between} requests"
     );
-    // A machine stands still at any time; what stands still at rolls, far above that, is at fault.
-    assert!(
-        still_at_rolls <= still_between.mul_f64(1.5) + tempo.stretched(WAITED) / 2,
-        "{what}: it stood still for {still_at_rolls:?} at rolls, for {still_between:?} between them"
-    );
+    println!("it stood still for {still_at_rolls:?} at rolls, for {still_between:?} between them");
     // Two of a hundred may fall into the moment between a holder's own end of a window and its beginning of the next.
     let allowed = around * waited_between.len() / between + around / 50;
-    assert!(
-        waited_there.len() <= allowed,
-        "{what}: {} of {around} requests waited at rolls, {allowed} may",
-        waited_there.len()
-    );
+    // A machine stands still at any time; what stands still at rolls, far above that, is at fault.
+    let still_allowed = still_between.mul_f64(1.5) + tempo.stretched(WAITED) / 2;
+    waited_there.len() <= allowed && still_at_rolls <= still_allowed
 }
 
 #[tokio::test(flavor = "multi_thread")]
