@@ -30,6 +30,9 @@ const KEPT_BYTES_MAX: usize = 8 * 1024;
 /// By when the holders of a budget find each other, on a machine that may be slow.
 const THERE_DEADLINE: Duration = Duration::from_secs(60);
 
+/// By when an isolate has heard of what others charged or gave back, on a machine that may be slow.
+const HEARD_DEADLINE: Duration = Duration::from_secs(8);
+
 /// For how long a login or a save is asked for that a busy machine has no time for.
 const ANSWER_DEADLINE: Duration = Duration::from_secs(20);
 
@@ -373,7 +376,29 @@ impl Client {
         self.check_once_there(&limit_check(limit, key, cost)).await
     }
 
-    async fn check_once_there(&self, request: &CheckRequest) -> Checked {
+    /// Waits until so much is left of a budget, as an isolate knows it: it hears of a settlement with its next contact.
+    ///
+    /// # Panics
+    /// When it has not heard in time.
+    pub async fn await_left(&self, tenant: &str, budget: &str, expected: u64) {
+        let start = clock::now();
+        loop {
+            let checked = self.check_budget_once_there(tenant, budget, 0).await;
+            let left = checked.decision.remaining;
+            if left == expected {
+                return;
+            }
+            let late = start.elapsed() >= HEARD_DEADLINE;
+            assert!(!late, "{left} are left of {budget}, not {expected}");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// Decides, as soon as the holders find each other.
+    ///
+    /// # Panics
+    /// When they have not within a minute.
+    pub async fn check_once_there(&self, request: &CheckRequest) -> Checked {
         let start = clock::now();
         loop {
             match self.check(request).await {

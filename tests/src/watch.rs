@@ -19,6 +19,9 @@ pub struct Watch {
     tasks: JoinSet<Vec<Span>>,
 }
 
+/// What stood still for so long may be why a call between objects was not answered in its second.
+const CALL_LATE: Duration = Duration::from_millis(500);
+
 /// From when a question was due to its answer.
 type Span = (Instant, Instant);
 
@@ -72,6 +75,12 @@ impl Stood {
             parts.sum()
         };
         self.0.iter().map(waited).max().unwrap_or_default()
+    }
+
+    /// Whether a decision in that time may be unavailable because the machine stood still.
+    #[must_use]
+    pub fn excuses(&self, from: Instant, until: Instant) -> bool {
+        self.during(from, until) >= CALL_LATE
     }
 }
 

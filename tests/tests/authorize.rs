@@ -6,13 +6,10 @@ mod proxies;
 mod settling;
 mod telling;
 
-use std::time::Duration;
-
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 use weir_shared::wire::role::Role;
 use weir_tests::client::Client;
-use weir_tests::clock::now;
 use weir_tests::fixtures::{policy, token_request, with};
 use weir_tests::reply::Reply;
 use weir_tests::workerd::{Setup, Workerd};
@@ -21,9 +18,6 @@ const AUTHORIZE: &str = "/v1/authorize";
 
 /// Thirty days: the budget ends in no test.
 const LONG_MS: u64 = 30 * 24 * 3_600_000;
-
-/// How long what is on its way may take on a busy machine.
-const SETTLING: Duration = Duration::from_secs(8);
 
 /// The header that names the tenant.
 const TENANT: &str = "x-tenant";
@@ -104,23 +98,6 @@ impl Door {
             .check_budget_once_there(tenant, "tokens", 0)
             .await;
         checked.decision.remaining
-    }
-
-    /// Waits until so much is left of a budget: the isolate hears of a settlement with its next contact.
-    async fn await_left(&self, budget: &str, tenant: &str, expected: u64) {
-        let start = now();
-        loop {
-            let checked = self.admin.check_budget_once_there(tenant, budget, 0).await;
-            let left = checked.decision.remaining;
-            if left == expected {
-                return;
-            }
-            assert!(
-                start.elapsed() < SETTLING,
-                "{left} are left of {budget}, not {expected}"
-            );
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
     }
 }
 

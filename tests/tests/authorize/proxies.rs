@@ -128,7 +128,8 @@ impl Site {
                 .unwrap();
             assert_eq!(settled["refunded"], 93);
             self.door
-                .await_left("tokens", "pro:acme", 1_000 - 7 * passed)
+                .admin
+                .await_left("pro:acme", "tokens", 1_000 - 7 * passed)
                 .await;
         }
         let denied = self.paid("/x").await;

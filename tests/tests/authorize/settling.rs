@@ -24,7 +24,7 @@ async fn a_reservation_is_passed_on_and_settled_to_what_was_used() {
     let reservation = reply.header("weir-settle").expect("an id").to_owned();
     let settled: Value = settle(&reservation, 30).await.ok().unwrap();
     assert_eq!(settled["refunded"], 270, "{settled}");
-    door.await_left("tokens", "pro:a", 970).await;
+    door.admin.await_left("pro:a", "tokens", 970).await;
     // Once, however often it is said: what is refunded again is heard of by then.
     assert_eq!(settle(&reservation, 30).await.status, 200);
     tokio::time::sleep(Duration::from_secs(1)).await;
@@ -33,7 +33,7 @@ async fn a_reservation_is_passed_on_and_settled_to_what_was_used() {
     let reply = door.ask("/x", "pro:a").await;
     let reservation = reply.header("weir-settle").expect("an id").to_owned();
     assert_eq!(settle(&reservation, 400).await.status, 200);
-    door.await_left("tokens", "pro:a", 570).await;
+    door.admin.await_left("pro:a", "tokens", 570).await;
     assert_eq!(settle("weir_garbage", 1).await.status, 400);
 }
 
@@ -67,8 +67,8 @@ async fn each_check_that_is_settled_has_an_id_of_its_own() {
         let body = json!({ "reservation": id, "actual": actual });
         assert_eq!(door.proxy.post(SETTLE, &body).await.unwrap().status, 200);
     }
-    door.await_left("tokens", "pro:a", 690).await;
-    door.await_left("bytes", "pro:a", 998).await;
+    door.admin.await_left("pro:a", "tokens", 690).await;
+    door.admin.await_left("pro:a", "bytes", 998).await;
 }
 
 #[tokio::test]

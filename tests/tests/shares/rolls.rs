@@ -37,9 +37,6 @@ const SLOW: [(&str, Duration); 2] = [
 /// On a slow machine, at most: a call of a region that calls its coordinator ends after a second.
 const SLOW_MAX: Duration = Duration::from_millis(300);
 
-/// What stood still for so long may be why a call was not answered in time.
-const STILL: Duration = Duration::from_millis(500);
-
 /// How often it is tried: a machine that has hardly time for the load is late at rolls now and then, a fault always.
 const TRIES: u32 = 3;
 
@@ -167,6 +164,7 @@ async fn nobody_waits(what: &str, budget: impl Fn(Duration) -> Value) -> bool {
     let stood = watch.stop().await;
     let around = |instants: &[Duration]| still_around(instants, began, tempo, &stood);
     let (still_at_rolls, still_between) = (around(&instants.rolls), around(&instants.middles));
+    let excuses = |one: &Operation| stood.excuses(began + one.sent, began + one.received);
     let stood = |one: &Operation| stood.during(began + one.sent, began + one.received);
     let latencies = operations.iter().map(Operation::latency).collect();
     let (around, waited_there) = waited(&operations, &instants.rolls, tempo, stood);
@@ -186,7 +184,7 @@ async fn nobody_waits(what: &str, budget: impl Fn(Duration) -> Value) -> bool {
         .iter()
         .filter(|operation| operation.sent > instants.rolls[0]);
     // A call between objects ends after a second, whoever stood still.
-    let away = |one: &Operation, reason| reason == Reason::Unavailable && stood(one) >= STILL;
+    let away = |one: &Operation, reason| reason == Reason::Unavailable && excuses(one);
     let denied = settled.filter_map(|one| {
         let decision = one.decision().filter(|decision| !decision.allowed)?;
         (!away(one, decision.reason)).then_some(decision.reason)
