@@ -13,6 +13,7 @@ use weir_shared::wire::access::{TokenReply, TokenRequest};
 use weir_shared::wire::check::{CheckItem, CheckRequest, DecisionBody, Reason};
 use weir_shared::wire::operator::{FairnessReply, SessionReply, SessionRequest};
 
+use crate::again::try_answered;
 use crate::clock;
 use crate::reply::Reply;
 
@@ -31,10 +32,7 @@ const KEPT_BYTES_MAX: usize = 8 * 1024;
 const THERE_DEADLINE: Duration = Duration::from_secs(60);
 
 /// By when an isolate has heard of what others charged or gave back, on a machine that may be slow.
-const HEARD_DEADLINE: Duration = Duration::from_secs(8);
-
-/// For how long a login or a save is asked for that a busy machine has no time for.
-const ANSWER_DEADLINE: Duration = Duration::from_secs(20);
+const HEARD_DEADLINE: Duration = Duration::from_secs(20);
 
 /// The tenant of checks that only look.
 pub const PROBE_TENANT: &str = "free:probe";
@@ -279,9 +277,9 @@ impl Client {
         .await
     }
 
-    /// `GET /operator/v1/policy`.
+    /// `GET /operator/v1/policy`, as soon as the deployment can say what it is.
     pub async fn policy(&self) -> Result<Policy> {
-        let reply = self.get("/operator/v1/policy").await?;
+        let reply = try_answered(|| self.get("/operator/v1/policy")).await?;
         Ok(Policy {
             document: reply.ok()?,
             etag: etag(&reply)?,
@@ -316,18 +314,14 @@ impl Client {
 
     /// Replaces the policy whatever it is; returns the saved one.
     pub async fn save_policy(&self, document: &Value) -> Result<Policy> {
-        let start = clock::now();
-        let reply = loop {
+        let read_and_put = async || -> Result<Reply> {
             let read = self.get("/operator/v1/policy").await?;
-            let reply = match read.status {
-                503 => read,
-                _ => self.put_policy(document, Some(&etag(&read)?)).await?,
-            };
-            if reply.status != 503 || start.elapsed() > ANSWER_DEADLINE {
-                break reply;
+            match read.status {
+                503 => Ok(read),
+                _ => self.put_policy(document, Some(&etag(&read)?)).await,
             }
-            tokio::time::sleep(Duration::from_millis(250)).await;
         };
+        let reply = try_answered(read_and_put).await?;
         Ok(Policy {
             document: reply.ok()?,
             etag: etag(&reply)?,
@@ -409,9 +403,11 @@ impl Client {
         }
     }
 
-    /// `GET /operator/v1/fairness`.
+    /// `GET /operator/v1/fairness`, as soon as the deployment can say it.
     pub async fn fairness(&self) -> Result<FairnessReply> {
-        self.get("/operator/v1/fairness").await?.ok()
+        try_answered(|| self.get("/operator/v1/fairness"))
+            .await?
+            .ok()
     }
 
     /// `POST /operator/v1/session`, with whatever token is given.
@@ -428,12 +424,7 @@ impl Client {
     /// Logs in, as soon as the deployment can say who that is; a client that carries the session's cookie and the header
     /// against cross-site forms.
     pub async fn log_in(&self, token: &str) -> Result<(Self, SessionReply)> {
-        let start = clock::now();
-        let mut reply = self.post_session(token).await?;
-        while reply.status == 503 && start.elapsed() < ANSWER_DEADLINE {
-            tokio::time::sleep(Duration::from_millis(250)).await;
-            reply = self.post_session(token).await?;
-        }
+        let reply = try_answered(|| self.post_session(token)).await?;
         let session = reply.ok()?;
         let cookie = session_cookie(&reply)?;
         Ok((
@@ -442,9 +433,9 @@ impl Client {
         ))
     }
 
-    /// Makes a token; an error unless it is made.
+    /// Makes a token, as soon as the deployment can; an error unless it is made.
     pub async fn make_token(&self, token: &TokenRequest) -> Result<TokenReply> {
-        let reply = self.post("/operator/v1/tokens", token).await?;
+        let reply = try_answered(|| self.post("/operator/v1/tokens", token)).await?;
         ensure!(reply.status == 201, "{}: {}", reply.status, reply.text());
         reply.json()
     }

@@ -8,6 +8,7 @@
 //! | [`cluster`] | several workerds that share their objects: an experiment |
 //! | [`witness`] | what the objects of a deployment are called, and calls that fail |
 //! | [`client`], [`calls`], [`reply`], [`ratelimit`] | typed calls, raw calls, the answer and its headers |
+//! | [`again`] | what a busy machine had no time to answer |
 //! | [`fixtures`] | policies and names |
 //! | [`collector`] | a server that takes traces |
 //! | [`origin`] | a server to stand behind the gateway, which can be overloaded, slow and broken |
@@ -22,6 +23,7 @@
 //! | [`storage`] | the SQLite files of a stopped workerd |
 
 pub mod accessibility;
+pub mod again;
 pub mod beside;
 pub mod browser;
 pub mod bytes;

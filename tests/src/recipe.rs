@@ -1,5 +1,5 @@
-//! The proxies of `examples/`, with the configuration that stands there and nothing changed in it but addresses and the
-//! token.
+//! The proxies of `examples/`, with the configuration that stands there and nothing changed in it but addresses, the token, and
+//! how long they wait.
 
 use std::net::{Ipv4Addr, TcpStream};
 use std::path::Path;
@@ -18,6 +18,16 @@ const READY_DEADLINE: Duration = Duration::from_secs(30);
 const WEIR: &str = "127.0.0.1:8787";
 const APPLICATION: &str = "127.0.0.1:9000";
 const TOKEN: &str = "weir_TOKEN";
+
+/// How long the examples wait for Weir and for the application, and what waits while a busy machine stands still. Of a port at
+/// which nobody listens a proxy hears at once, however long it would wait.
+const PATIENCE: [(&str, &str); 5] = [
+    ("proxy_connect_timeout 500ms;", "proxy_connect_timeout 20s;"),
+    ("proxy_read_timeout 2s;", "proxy_read_timeout 20s;"),
+    ("connect_timeout: 0.5s", "connect_timeout: 20s"),
+    ("cluster: weir, timeout: 2s", "cluster: weir, timeout: 20s"),
+    (" timeout: 2.5s", " timeout: 20s"),
+];
 
 /// Where a recipe leads: addresses with ports.
 #[derive(Debug, Clone, Copy)]
@@ -102,7 +112,7 @@ impl Recipe {
         let text = std::fs::read_to_string(&source)
             .with_context(|| format!("read {}", source.display()))?;
         let port = ports::free()?;
-        let text = put(&text, port)?;
+        let text = patient(&put(&text, port)?);
         std::fs::write(folder.path().join(name), text).context("write the configuration")?;
         let command = command(folder.path())?;
         let process = ProcessTree::spawn(&command, &folder.path().join("log"))?;
@@ -138,6 +148,15 @@ impl Recipe {
         }
         Ok(())
     }
+}
+
+/// The same configuration with more patience.
+fn patient(example: &str) -> String {
+    let mut text = example.to_owned();
+    for (shown, longer) in PATIENCE {
+        text = text.replace(shown, longer);
+    }
+    text
 }
 
 /// Envoy with the configuration in a folder.
@@ -187,4 +206,25 @@ impl Between<'_> {
 fn port_of(address: &str) -> Result<&str> {
     let port = address.rsplit_once(':').map(|(_, port)| port);
     port.with_context(|| format!("{address} has no port"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_time_that_is_made_longer_is_one_of_an_example() {
+        let examples = [
+            "nginx/weir.conf",
+            "envoy/envoy.yaml",
+            "envoy-ratelimit/envoy.yaml",
+        ];
+        let folder = paths::workspace().join("examples");
+        let texts = examples.map(|name| std::fs::read_to_string(folder.join(name)).unwrap());
+        for (shown, longer) in PATIENCE {
+            assert!(texts.iter().any(|text| text.contains(shown)), "{shown}");
+            let made_longer = |text: &String| patient(text).contains(longer);
+            assert!(texts.iter().any(made_longer), "{longer}");
+        }
+    }
 }

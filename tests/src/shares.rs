@@ -49,11 +49,16 @@ impl Stall {
     }
 }
 
-/// The longest that an answer took in each window and in those beside it, over which a stall may reach.
+/// The longest that an answer took in each window and in those beside it, over which a stall may reach. An answer that names no
+/// window, as no holder answered in time, is of the window that was told last before it was asked for.
 pub fn stalls(operations: &[Operation], window: Duration) -> OrderedMap<u64, Stall> {
     let mut slowest: OrderedMap<u64, Duration> = OrderedMap::new();
+    let mut operations: Vec<&Operation> = operations.iter().collect();
+    operations.sort_by_key(|operation| operation.sent);
+    let mut last = None;
     for operation in operations {
-        if let Some(label) = operation.window() {
+        last = operation.window().or(last);
+        if let Some(label) = last {
             for label in label.saturating_sub(1)..=label.saturating_add(1) {
                 let slowest = slowest.entry(label).or_default();
                 *slowest = (*slowest).max(operation.latency());
@@ -74,6 +79,12 @@ pub fn hungry(operations: &[Operation], window: u64) -> OrderedSet<&str> {
         decision.is_some_and(|decision| !decision.allowed && decision.window == Some(window))
     });
     denied.map(|operation| operation.tenant.as_str()).collect()
+}
+
+/// Units that a tenant asked for in a window, whatever became of them.
+pub fn demand(operations: &[Operation], window: u64, tenant: &str) -> u64 {
+    let asked = of(operations, tenant).filter(|operation| operation.window() == Some(window));
+    asked.map(|operation| operation.cost).sum()
 }
 
 /// The operations of one tenant.
@@ -212,6 +223,32 @@ mod tests {
         assert_eq!(stalls[&3].units(200), 40);
         assert_eq!(Stall(3.0).units(200), 200);
         assert_eq!(Stall::default().units(200), 0);
+    }
+
+    #[test]
+    fn an_answer_without_a_window_is_of_the_one_that_was_told_before() {
+        let mut away = Operation {
+            sent: Duration::from_millis(10),
+            received: Duration::from_millis(130),
+            ..asked("a", 3, 1, false)
+        };
+        if let Outcome::Decided(decision) = &mut away.outcome {
+            decision.window = None;
+        }
+        let last = Operation {
+            sent: Duration::from_millis(140),
+            received: Duration::from_millis(141),
+            ..asked("a", 9, 1, true)
+        };
+        let operations = [away, asked("a", 3, 1, true), last];
+        let stalls = stalls(&operations, Duration::from_millis(480));
+        let long: Vec<u64> = stalls
+            .iter()
+            .filter(|(_, stall)| !stall.is_quiet())
+            .map(|(label, _)| *label)
+            .collect();
+        assert_eq!(long, [2, 3, 4]);
+        assert_eq!(demand(&operations, 3, "a"), 1);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 use crate::client::Client;
 
 /// How long a message is waited for.
-const MESSAGE_DEADLINE: Duration = Duration::from_secs(10);
+const MESSAGE_DEADLINE: Duration = Duration::from_secs(30);
 
 /// The first bytes of a whole frame: of text, and of one that closes.
 const TEXT: u8 = 0x81;

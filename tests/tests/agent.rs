@@ -12,7 +12,9 @@ mod revoked;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use weir_shared::wire::access::TokenReply;
 use weir_shared::wire::role::Role;
+use weir_tests::again::answered;
 use weir_tests::beside::AgentProcess;
 use weir_tests::client::Client;
 use weir_tests::clock;
@@ -47,8 +49,9 @@ impl Deployed {
         let document = change(policy(1_000, LONG_MS));
         workerd.apply(&document).await.expect("the policy is saved");
         let admin = workerd.client(0).unwrap();
-        let made = admin.make_token(&token_request("agent", Role::Agent)).await;
-        let made = made.unwrap();
+        let request = token_request("agent", Role::Agent);
+        let made = answered(async || admin.post("/operator/v1/tokens", &request).await).await;
+        let made: TokenReply = made.json().expect("a token");
         Self {
             workerd,
             admin,

@@ -19,6 +19,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use weir_shared::wire::check::DecisionBody;
+use weir_tests::again::answered;
 use weir_tests::client::Client;
 use weir_tests::clock::now;
 use weir_tests::fixtures::{policy, with};
@@ -82,16 +83,14 @@ impl Deployed {
     /// Charges the meter so often, and waits until that is recorded.
     async fn charge_meter(&self, tenant: &str, times: u64) {
         for _ in 0..times {
-            decide(
-                &self.client,
-                json!({ "tenant": tenant, "meter": "bytes", "cost": 20 }),
-            )
-            .await;
+            let check = json!({ "tenant": tenant, "meter": "bytes", "cost": 20 });
+            decide(&self.client, check).await;
         }
         let path = format!("/operator/v1/series?tenant={tenant}&meter=bytes");
         let start = now();
         loop {
-            let series: Value = self.client.get(&path).await.unwrap().ok().unwrap();
+            let series = answered(async || self.client.get(&path).await).await;
+            let series: Value = series.ok().unwrap();
             let points = series["points"].as_array().unwrap().iter();
             let units = points.map(|point| {
                 let meter = &point["meters"]["bytes"];
@@ -170,8 +169,17 @@ impl Weir {
         command
     }
 
+    /// Runs a command, again where the deployment had no answer in time.
     fn run(&self, words: &[&str]) -> Ended {
-        Ended::from(self.command(words).output().unwrap())
+        let start = now();
+        loop {
+            let ended = Ended::from(self.command(words).output().unwrap());
+            let late = ended.status == 1 && ended.error.contains(" (503): ");
+            if !late || start.elapsed() > SETTLING {
+                return ended;
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
     }
 
     /// Starts one that is waited for later.

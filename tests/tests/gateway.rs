@@ -32,7 +32,7 @@ mod websocket;
 
 use std::time::Duration;
 
-use reqwest::{Method, RequestBuilder};
+use reqwest::{Method, RequestBuilder, Response};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -48,7 +48,13 @@ use weir_tests::workerd::{Setup, Workerd};
 const LONG_MS: u64 = 30 * 24 * 3_600_000;
 
 /// How long what is on its way may take on a busy machine.
-const SETTLING: Duration = Duration::from_secs(8);
+const SETTLING: Duration = Duration::from_secs(20);
+
+/// What comes back of a decision that came too late comes back within this.
+const UNDONE: Duration = Duration::from_millis(500);
+
+/// What Weir says where a call between its objects was late.
+const UNDECIDED: &str = "cannot be decided now";
 
 /// A slot that nobody renews lapses after this. It is renewed every third of it, so a renewal may be four seconds late.
 const LEASE_MS: u64 = 6_000;
@@ -106,8 +112,50 @@ impl Gateway {
         self.send(self.request(Method::GET, path, tenant)).await
     }
 
+    /// The answer, once it is decided: a request that is not decided reaches nobody, and what was charged for it comes back.
     async fn send(&self, request: RequestBuilder) -> Reply {
+        let start = now();
+        let mut next = Some(request);
+        loop {
+            let request = next.take().expect("a request");
+            next = request.try_clone().filter(|_| start.elapsed() < SETTLING);
+            let reply = self.send_once(request).await;
+            let undecided = reply.status == 503 && reply.text().contains(UNDECIDED);
+            if !undecided || next.is_none() {
+                return reply;
+            }
+            tokio::time::sleep(UNDONE).await;
+        }
+    }
+
+    /// The answer, decided or not.
+    async fn send_once(&self, request: RequestBuilder) -> Reply {
         self.client.send(request).await.unwrap()
+    }
+
+    /// The beginning of an answer that an origin gives, once the request is decided.
+    async fn begin(&self, request: RequestBuilder) -> Response {
+        let start = now();
+        loop {
+            let request = request.try_clone().expect("a body that can be sent again");
+            let reply = request.send().await.unwrap();
+            if reply.status() != 503 || start.elapsed() > SETTLING {
+                return reply;
+            }
+            tokio::time::sleep(UNDONE).await;
+        }
+    }
+
+    /// What bytes are answered, once the request is decided.
+    async fn send_raw(&self, request: &[u8]) -> String {
+        let start = now();
+        loop {
+            let answer = self.client.send_raw(request).await.unwrap();
+            if !answer.starts_with("HTTP/1.1 503") || start.elapsed() > SETTLING {
+                return answer;
+            }
+            tokio::time::sleep(UNDONE).await;
+        }
     }
 
     /// What is left of a budget, as the isolate knows it.

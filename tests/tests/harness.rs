@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use weir_tests::checker::{Violation, admitted_by_window, violations};
-use weir_tests::clock::now;
+use weir_tests::clock::{epoch_ms, now};
 use weir_tests::fixtures::BUDGET;
 use weir_tests::paths::crate_dir;
 use weir_tests::workerd::{Setup, Workerd};
@@ -11,7 +11,7 @@ use weir_tests::workload::{Running, Workload};
 
 /// The limit and the window that the forgetful Worker has.
 const LIMIT: u64 = 50;
-const WINDOW: Duration = Duration::from_millis(3_000);
+const WINDOW: Duration = Duration::from_millis(8_000);
 
 /// Kills at most, and how long a window that is nearly used up may be waited for on a busy machine.
 const KILLS_MAX: usize = 10;
@@ -33,10 +33,13 @@ async fn a_deployment_that_forgets_at_a_crash_is_found() {
     let (mut found, mut last) = (Vec::new(), None);
     // A kill in a window that is nearly used up, until one of them is back before that window ends.
     for _ in 0..KILLS_MAX {
-        last = Some(nearly_used_up(&running, last).await);
+        let killed = nearly_used_up(&running, last).await;
+        last = Some(killed);
         workerd.restart().await.unwrap();
-        tokio::time::sleep(Duration::from_millis(1_500)).await;
-        found = violations(&running.history().operations(), LIMIT, WINDOW);
+        while !found.iter().any(is_over_cap) && window_now() == killed {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            found = violations(&running.history().operations(), LIMIT, WINDOW);
+        }
         if found.iter().any(is_over_cap) {
             break;
         }
@@ -52,14 +55,20 @@ fn is_over_cap(violation: &Violation) -> bool {
     matches!(violation, Violation::OverCap { limit: LIMIT, .. })
 }
 
-/// Waits for a window after the last that was killed of which most is admitted, and tells its label.
+/// The label of the window that is open.
+fn window_now() -> u64 {
+    epoch_ms() / WINDOW.as_millis() as u64
+}
+
+/// Waits until most is admitted of the window that is open, which is after the last that was killed, and tells its label.
 async fn nearly_used_up(running: &Running, last: Option<u64>) -> u64 {
     let start = now();
     loop {
         let admitted = admitted_by_window(&running.history().operations());
-        let mut new = admitted.iter().filter(|(window, _)| Some(**window) > last);
-        if let Some((window, _)) = new.find(|(_, units)| **units >= LIMIT * 4 / 5) {
-            return *window;
+        let open = window_now();
+        let used = admitted.get(&open).copied().unwrap_or(0);
+        if Some(open) > last && used >= LIMIT * 4 / 5 {
+            return open;
         }
         assert!(start.elapsed() < WITHIN, "nothing is used up: {admitted:?}");
         tokio::time::sleep(Duration::from_millis(10)).await;

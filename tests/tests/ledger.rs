@@ -10,7 +10,10 @@ mod writes;
 
 use std::time::Duration;
 
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use weir_tests::again::answered;
+use weir_tests::client::Client;
 use weir_tests::fixtures::{BUDGET, policy, with};
 use weir_tests::workerd::{Setup, Workerd};
 
@@ -18,7 +21,7 @@ use weir_tests::workerd::{Setup, Workerd};
 const LONG_MS: u64 = 30 * 24 * 3_600_000;
 
 /// How long what was counted may take to reach the ledgers on a busy machine.
-const SETTLING: Duration = Duration::from_secs(10);
+const SETTLING: Duration = Duration::from_secs(30);
 
 /// The meter of these tests.
 const METER: &str = "results_ingested";
@@ -44,6 +47,12 @@ async fn start(document: &Value) -> Workerd {
         .expect("workerd starts");
     workerd.apply(document).await.expect("the policy is saved");
     workerd
+}
+
+/// What a path answers, once a busy machine has time for it.
+async fn read<T: DeserializeOwned>(client: &Client, path: &str) -> T {
+    let ask = async || client.get(path).await;
+    answered(ask).await.ok().unwrap()
 }
 
 /// A question about a budget.

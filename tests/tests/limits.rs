@@ -32,15 +32,20 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 use weir_shared::limiting::key::shard;
 use weir_shared::limits::CALL_MS_MAX;
 use weir_shared::wire::check::{DecisionBody, Reason};
+use weir_shared::wire::reserve::ReservationBody;
+use weir_shared::wire::settle::SettledBody;
 use weir_shared::wire::shard_key::ShardKey;
+use weir_tests::again;
 use weir_tests::calls::charge;
 use weir_tests::client::{Checked, Client};
 use weir_tests::clock::now;
 use weir_tests::fixtures::{policy, with};
+use weir_tests::reply::Reply;
 use weir_tests::workerd::{Setup, Workerd};
 
 /// Far longer than a test: nothing comes back while it runs.
@@ -50,7 +55,10 @@ const HOUR_MS: u64 = 3_600_000;
 const LONG_MS: u64 = 30 * 24 * HOUR_MS;
 
 /// How long what is on its way between holders may take to arrive on a busy machine.
-const SETTLING: Duration = Duration::from_secs(8);
+const SETTLING: Duration = Duration::from_secs(20);
+
+/// How often something is begun anew whose holders were out of reach in the middle of it.
+const TRIES: usize = 5;
 
 /// The budget of [`document`].
 const BUDGET_LIMIT: u64 = 1_000;
@@ -130,6 +138,90 @@ async fn ask(client: &Client, question: &Value) -> Checked {
 
 async fn decide(client: &Client, question: &Value) -> DecisionBody {
     ask(client, question).await.decision
+}
+
+/// The decisions of a batch of which no two questions are of one key: see [`ask_open`].
+async fn ask_all(client: &Client, questions: &[Value]) -> Vec<DecisionBody> {
+    let decisions = client.batch(questions).await.unwrap();
+    ask_open(client, questions, decisions).await
+}
+
+/// Asks those questions of a batch again whose holders were out of reach; all decisions.
+async fn ask_open(
+    client: &Client,
+    questions: &[Value],
+    mut decisions: Vec<DecisionBody>,
+) -> Vec<DecisionBody> {
+    let start = now();
+    loop {
+        let open = |nth: &usize| decisions[*nth].reason == Reason::Unavailable;
+        let open: Vec<usize> = (0..decisions.len()).filter(open).collect();
+        if open.is_empty() || start.elapsed() >= SETTLING {
+            return decisions;
+        }
+        tokio::time::sleep(Duration::from_millis(250)).await;
+        let again: Vec<Value> = open.iter().map(|nth| questions[*nth].clone()).collect();
+        let answers = client.batch(&again).await.unwrap();
+        for (nth, answer) in open.into_iter().zip(answers) {
+            decisions[nth] = answer;
+        }
+    }
+}
+
+/// Settles, again where a holder was out of reach: the first settlement counts, whether its answer came or not.
+async fn settle(client: &Client, reservation: &str, actual: u64) -> SettledBody {
+    let request = client.request(Method::POST, "/v1/settle");
+    let request = request.json(&json!({ "reservation": reservation, "actual": actual }));
+    answered(client, &request).await.ok().unwrap()
+}
+
+/// A place in the queue of a shaper, or none; `None` where its holder is out of reach, and may have given one.
+async fn place_once(
+    client: &Client,
+    limit: &str,
+    key: &str,
+    units: u64,
+) -> Option<ReservationBody> {
+    let asked = charge(limit, key, units);
+    let reply = client.post("/v1/reserve", &asked).await.unwrap();
+    (reply.status != 503).then(|| reply.ok().unwrap())
+}
+
+/// The same, asked for again where its holder is out of reach: nobody may mind a place that nobody takes.
+async fn place(client: &Client, limit: &str, key: &str, cost: u64) -> ReservationBody {
+    let start = now();
+    loop {
+        if let Some(place) = place_once(client, limit, key, cost).await {
+            return place;
+        }
+        assert!(start.elapsed() < SETTLING, "{limit} {key} is out of reach");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+/// What a request is answered, sent again where the holders were out of reach: it may have been done before.
+async fn answered(client: &Client, request: &RequestBuilder) -> Reply {
+    let again = || request.try_clone().expect("a request without a stream");
+    let ask = async || client.send(again()).await;
+    again::answered(ask).await
+}
+
+/// The status of a request on a gateway's route. An isolate that waited for its region in vain knows no route.
+async fn status_of(client: &Client, request: &RequestBuilder) -> u16 {
+    let start = now();
+    loop {
+        let status = answered(client, request).await.status;
+        if status != 404 || start.elapsed() >= SETTLING {
+            return status;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+/// What a question comes to; `None` where a holder was out of reach: that is counted like every answer.
+async fn heard(client: &Client, question: &Value) -> Option<Checked> {
+    let checked = client.decide(question).await.unwrap();
+    (checked.decision.reason != Reason::Unavailable).then_some(checked)
 }
 
 /// The decision of one question, also where a holder is out of reach.

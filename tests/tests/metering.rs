@@ -11,11 +11,12 @@ mod settlement;
 mod together;
 mod unreachable;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use weir_shared::wire::check::{DecisionBody, Reason};
 use weir_shared::wire::guard::{AcquiredBody, SlotBody};
+use weir_tests::again::answered;
 use weir_tests::client::Client;
 use weir_tests::clock::now;
 use weir_tests::fixtures::{policy, with};
@@ -26,7 +27,10 @@ use weir_tests::workerd::{Setup, Workerd};
 const LONG_MS: u64 = 30 * 24 * 3_600_000;
 
 /// How long what is on its way between holders may take to arrive on a busy machine.
-const SETTLING: Duration = Duration::from_secs(8);
+const SETTLING: Duration = Duration::from_secs(20);
+
+/// What was charged for an answer that came too late comes back within this.
+const UNDONE: Duration = Duration::from_secs(4);
 
 /// By when holders find each other after a restart, on a machine that may be slow.
 const THERE: Duration = Duration::from_secs(30);
@@ -82,7 +86,27 @@ fn charge(tenant: &str, meter: &str, cost: u64) -> Value {
     json!({ "tenant": tenant, "meter": meter, "cost": cost })
 }
 
+/// The decision, once the holders answer. A denial behind an answer that came too late is asked for again until what was
+/// charged for that is back.
 async fn decide(client: &Client, question: &Value) -> DecisionBody {
+    let (start, mut late) = (now(), None::<Instant>);
+    loop {
+        let decision = decide_once(client, question).await;
+        let again = if decision.reason == Reason::Unavailable {
+            late = Some(now());
+            start.elapsed() < THERE
+        } else {
+            !decision.allowed && late.is_some_and(|at| at.elapsed() < UNDONE)
+        };
+        if !again {
+            return decision;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+/// The decision, also where a holder is out of reach.
+async fn decide_once(client: &Client, question: &Value) -> DecisionBody {
     client.decide(question).await.unwrap().decision
 }
 
@@ -90,17 +114,15 @@ async fn take(client: &Client, tenant: &str, meter: &str, cost: u64) -> Decision
     decide(client, &charge(tenant, meter, cost)).await
 }
 
+async fn take_once(client: &Client, tenant: &str, meter: &str, cost: u64) -> DecisionBody {
+    decide_once(client, &charge(tenant, meter, cost)).await
+}
+
 /// What is left of a meter, as far as the isolate knows.
 async fn left(client: &Client, tenant: &str, meter: &str) -> u64 {
-    let start = now();
-    loop {
-        let look = take(client, tenant, meter, 0).await;
-        if look.reason != Reason::Unavailable {
-            return look.remaining;
-        }
-        assert!(start.elapsed() < THERE, "{look:?}");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    let look = take(client, tenant, meter, 0).await;
+    assert_ne!(look.reason, Reason::Unavailable, "{look:?}");
+    look.remaining
 }
 
 /// Waits until so much is left of a meter. An isolate that has drawn units ahead may know of more for half a second; what
@@ -133,17 +155,52 @@ async fn take_the_rest(client: &Client, tenant: &str, meter: &str, expected: u64
     taken + u64::from(take(client, tenant, meter, 1).await.allowed)
 }
 
-/// So many single units at once, in one call; how many were admitted.
+/// So many single units at once, in one call, and those again of which the answer came too late; how many were admitted.
 async fn offer(client: &Client, tenant: &str, meter: &str, count: usize) -> u64 {
+    let (start, mut total, mut rest) = (now(), 0, count);
+    loop {
+        let decisions = offer_once(client, tenant, meter, rest).await;
+        total += admitted(&decisions);
+        let late = |decision: &&DecisionBody| decision.reason == Reason::Unavailable;
+        rest = decisions.iter().filter(late).count();
+        if rest == 0 || start.elapsed() > THERE {
+            return total;
+        }
+        // What was charged for those comes back first.
+        tokio::time::sleep(UNDONE).await;
+    }
+}
+
+async fn offer_once(client: &Client, tenant: &str, meter: &str, count: usize) -> Vec<DecisionBody> {
     let questions = vec![charge(tenant, meter, 1); count];
-    admitted(&client.batch(&questions).await.unwrap())
+    client.batch(&questions).await.unwrap()
 }
 
 fn admitted(decisions: &[DecisionBody]) -> u64 {
     decisions.iter().filter(|decision| decision.allowed).count() as u64
 }
 
+/// What is answered to who wants a slot, once the holders answer. A refusal behind an answer that came too late is asked for
+/// again until the slot of that is back.
 async fn acquire(client: &Client, guard: &str, tenant: &str) -> Reply {
+    let (start, mut late) = (now(), None::<Instant>);
+    loop {
+        let reply = acquire_once(client, guard, tenant).await;
+        let again = if reply.status == 503 {
+            late = Some(now());
+            start.elapsed() < THERE
+        } else {
+            reply.status == 429 && late.is_some_and(|at| at.elapsed() < UNDONE)
+        };
+        if !again {
+            return reply;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+/// The same, also where a holder is out of reach.
+async fn acquire_once(client: &Client, guard: &str, tenant: &str) -> Reply {
     let path = format!("/v1/guards/{guard}/acquire");
     client
         .post(&path, &json!({ "tenant": tenant }))
@@ -156,10 +213,12 @@ async fn acquired(client: &Client, guard: &str, tenant: &str) -> AcquiredBody {
     acquire(client, guard, tenant).await.ok().unwrap()
 }
 
+/// What is answered to who renews or releases a slot, once the holders answer: it can be repeated.
 async fn slot_call(client: &Client, guard: &str, action: &str, slot: &str) -> SlotBody {
     let path = format!("/v1/guards/{guard}/{action}");
-    let reply = client.post(&path, &json!({ "slot": slot })).await.unwrap();
-    reply.ok().unwrap()
+    let question = json!({ "slot": slot });
+    let ask = async || client.post(&path, &question).await;
+    answered(ask).await.ok().unwrap()
 }
 
 async fn release(client: &Client, guard: &str, slot: &str) -> SlotBody {

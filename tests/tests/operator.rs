@@ -21,7 +21,8 @@ use std::time::Duration;
 use reqwest::Method;
 use reqwest::header::IF_MATCH;
 use serde_json::{Value, json};
-use weir_shared::wire::check::{CheckRequest, DecisionBody};
+use weir_shared::wire::check::{CheckRequest, DecisionBody, Reason};
+use weir_tests::again;
 use weir_tests::client::Client;
 use weir_tests::clock::now;
 use weir_tests::fixtures::{policy, with};
@@ -38,7 +39,10 @@ const FAIRNESS: &str = "/operator/v1/fairness";
 const LONG_MS: u64 = 30 * 24 * 3_600_000;
 
 /// How long what is on its way between objects may take on a busy machine.
-const SETTLING: Duration = Duration::from_secs(10);
+const SETTLING: Duration = Duration::from_secs(30);
+
+/// How often a deployment is begun anew in which a holder was out of reach: that is counted, too.
+const TRIES: usize = 5;
 
 /// A shared budget, a limit that each tenant has for itself, a meter and a guard, none of which refills while a test
 /// runs.
@@ -87,8 +91,23 @@ async fn start(document: &Value) -> (Workerd, Client) {
     (workerd, client)
 }
 
+/// What is answered, once a busy machine has time for it.
+async fn answered(ask: impl AsyncFn() -> Reply) -> Reply {
+    again::answered(async || Ok(ask().await)).await
+}
+
+/// What a path is answered, in the same way.
+async fn got(client: &Client, path: &str) -> Reply {
+    answered(async || client.get(path).await.unwrap()).await
+}
+
+/// What a body is answered, in the same way.
+async fn posted(client: &Client, path: &str, body: &Value) -> Reply {
+    answered(async || client.post(path, body).await.unwrap()).await
+}
+
 async fn get(client: &Client, path: &str) -> Value {
-    let reply = client.get(path).await.unwrap();
+    let reply = got(client, path).await;
     reply
         .ok()
         .unwrap_or_else(|error| panic!("{path}: {error:#}"))
@@ -105,15 +124,47 @@ async fn decide_there(client: &Client, check: Value) -> DecisionBody {
     client.check_once_there(&request).await.decision
 }
 
+/// Waits until a path is open to a new token: on a busy machine its region may hear of it late.
+async fn await_known(client: &Client, path: &str) {
+    let start = now();
+    loop {
+        let status = got(client, path).await.status;
+        if status == 200 {
+            return;
+        }
+        assert!(start.elapsed() < SETTLING, "{path}: {status}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+/// A deployment in which each of these was decided by its holders, in turn, and the decisions.
+async fn decided(checks: &[Value]) -> (Workerd, Client, Vec<DecisionBody>) {
+    for _ in 0..TRIES {
+        let (workerd, client) = deployment().await;
+        let mut decisions = Vec::new();
+        for check in checks {
+            decisions.push(decide(&client, check.clone()).await);
+        }
+        let away = |decision: &DecisionBody| decision.reason == Reason::Unavailable;
+        if !decisions.iter().any(away) {
+            return (workerd, client, decisions);
+        }
+    }
+    panic!("somebody was out of reach in each of {TRIES} deployments");
+}
+
 /// Changes a tenant, with whatever `If-Match` is given.
 async fn patch(client: &Client, tenant: &str, body: &Value, if_match: Option<&str>) -> Reply {
-    let mut request = client
-        .request(Method::PATCH, &format!("{TENANTS}/{tenant}"))
-        .json(body);
-    if let Some(tag) = if_match {
-        request = request.header(IF_MATCH, tag);
-    }
-    client.send(request).await.unwrap()
+    let ask = async || {
+        let mut request = client
+            .request(Method::PATCH, &format!("{TENANTS}/{tenant}"))
+            .json(body);
+        if let Some(tag) = if_match {
+            request = request.header(IF_MATCH, tag);
+        }
+        client.send(request).await.unwrap()
+    };
+    answered(ask).await
 }
 
 /// The newest records of an action.

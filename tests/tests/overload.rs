@@ -18,6 +18,9 @@ use weir_tests::workerd::{Setup, Workerd};
 
 const HOUR_MS: u64 = 3_600_000;
 
+/// By when what is on its way has arrived, on a machine that may be slow.
+const THERE: Duration = Duration::from_secs(60);
+
 /// The resource of [`document`].
 const ORIGIN: &str = "origin";
 
@@ -47,6 +50,19 @@ fn question(tenant: &str, cost: u64) -> Value {
 
 async fn check(client: &Client, tenant: &str) -> DecisionBody {
     client.decide(&question(tenant, 1)).await.unwrap().decision
+}
+
+/// The decision of a question that asks others as well, once they answer. What was charged for an answer that came too late
+/// comes back meanwhile.
+async fn decided(client: &Client, question: &Value) -> DecisionBody {
+    let start = now();
+    loop {
+        let decision = client.decide(question).await.unwrap().decision;
+        if decision.reason != Reason::Unavailable || start.elapsed() > THERE {
+            return decision;
+        }
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
 }
 
 async fn report(client: &Client, tenant: &str, outcome: &str) {

@@ -16,6 +16,7 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 use weir_shared::wire::access::{TokenReply, TokenView};
 use weir_shared::wire::audit::{AuditRecord, AuditVerdict};
+use weir_tests::again::{answered, try_answered};
 use weir_tests::client::Client;
 use weir_tests::clock::now;
 use weir_tests::fixtures::{BUDGET, policy};
@@ -29,8 +30,12 @@ const AUDIT: &str = "/operator/v1/audit";
 /// In how much time a change is to be in force everywhere.
 const IN_FORCE: Duration = Duration::from_secs(1);
 
-/// How long what is done in the background may take on a busy machine.
-const SETTLING: Duration = Duration::from_secs(10);
+/// How long what is done in the background may take on a busy machine, and for how long it is asked again what that machine had
+/// no time for.
+const SETTLING: Duration = Duration::from_secs(30);
+
+/// How often what cannot be asked again is begun anew.
+const TRIES: usize = 5;
 
 /// The limit of the budget is out of the way.
 fn document() -> Value {
@@ -55,8 +60,14 @@ fn service(name: &str) -> Value {
     json!({ "name": name, "role": "service" })
 }
 
+/// What a path is answered, once a busy machine has time for it.
+async fn read(client: &Client, path: &str) -> Result<Reply> {
+    try_answered(async || client.get(path).await).await
+}
+
+/// The same for a new token.
 async fn post_token(client: &Client, body: &Value) -> Result<Reply> {
-    client.post(TOKENS, body).await
+    try_answered(|| client.post(TOKENS, body)).await
 }
 
 /// Makes a token.
@@ -73,7 +84,7 @@ async fn revoke(client: &Client, id: &str) -> Result<Reply> {
 
 /// The token of that id, as it is listed.
 async fn listed(client: &Client, id: &str) -> Result<Option<TokenView>> {
-    let reply: Value = client.get(TOKENS).await?.ok()?;
+    let reply: Value = read(client, TOKENS).await?.ok()?;
     let tokens = reply["tokens"].as_array().context("a list of tokens")?;
     let found = tokens.iter().find(|token| token["id"] == id);
     Ok(found
@@ -89,11 +100,32 @@ async fn status(client: &Client) -> Result<u16> {
 
 /// Records of the audit log, newest first.
 async fn records(client: &Client, query: &str) -> Result<Vec<AuditRecord>> {
-    let reply: Value = client
-        .get(&format!("{AUDIT}?limit=500{query}"))
-        .await?
-        .ok()?;
+    let path = format!("{AUDIT}?limit=500{query}");
+    let reply: Value = read(client, &path).await?.ok()?;
     Ok(serde_json::from_value(reply["records"].clone())?)
+}
+
+/// A client with a new token of somebody who operates the deployment, once its region knows it.
+async fn employed(root: &Client, made: &TokenReply) -> Client {
+    let (client, begun) = (root.with_token(&made.token), now());
+    while client.policy().await.is_err() {
+        assert!(begun.elapsed() < SETTLING, "the token is not known");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    client
+}
+
+/// Waits until a new token is known, whatever it may do: on a busy machine a region may hear of it late.
+async fn await_known(client: &Client) {
+    let begun = now();
+    loop {
+        let status = status(client).await.unwrap();
+        if ![401, 503].contains(&status) {
+            return;
+        }
+        assert!(begun.elapsed() < SETTLING, "the token is not known");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
 }
 
 /// Records of what was refused, once there are so many: those that the registry never sees are recorded in the
@@ -124,12 +156,12 @@ async fn between_runs<R>(workerd: &mut Workerd, look: impl FnOnce(&Connection) -
 }
 
 async fn verdict(client: &Client) -> Result<AuditVerdict> {
-    client.get(&format!("{AUDIT}/verify")).await?.ok()
+    read(client, &format!("{AUDIT}/verify")).await?.ok()
 }
 
 /// The lines of the exported log.
 async fn exported(client: &Client) -> Result<Vec<String>> {
-    let reply = client.get(&format!("{AUDIT}/export")).await?;
+    let reply = read(client, &format!("{AUDIT}/export")).await?;
     anyhow::ensure!(reply.status == 200, "{}", reply.text());
     Ok(reply.text().lines().map(str::to_owned).collect())
 }

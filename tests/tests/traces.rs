@@ -20,6 +20,9 @@ const LONG_MS: u64 = 30 * 24 * 3_600_000;
 /// How long spans may take to arrive on a busy machine.
 const ARRIVING: Duration = Duration::from_secs(15);
 
+/// How often a request is tried anew.
+const TRIES: u32 = 5;
+
 /// Long enough for what was sent to have arrived.
 const QUIET: Duration = Duration::from_secs(4);
 
@@ -74,6 +77,19 @@ impl Traced {
         self.client.send(request).await.unwrap()
     }
 
+    /// Asks until its holders answer, and admit it.
+    async fn admitted(&self) {
+        let start = now();
+        loop {
+            let told: Value = self.check(&[]).await.ok().unwrap();
+            if told["allowed"] == true {
+                return;
+            }
+            let is_away = told["reason"] == "unavailable";
+            assert!(is_away && start.elapsed() < ARRIVING, "{told}");
+        }
+    }
+
     async fn check(&self, headers: &[(&str, &str)]) -> Reply {
         let question = json!({ "tenant": "pro:acme", "budget": "tokens", "cost": 1 });
         let mut request = self
@@ -115,11 +131,18 @@ fn named<'a>(spans: &'a [Collected], name: &str, kind: u64) -> &'a Collected {
 async fn a_request_through_the_gateway_is_one_tree_from_the_client_to_the_coordinator_and_the_origin()
  {
     let collector = Collector::start().await.unwrap();
-    let traced = Traced::start(Some(&collector.url()), "0").await;
     let parent = parent("01");
-    let reply = traced
-        .forward(&[("traceparent", &parent), ("tracestate", "rojo=1")])
-        .await;
+    let headers = [("traceparent", parent.as_str()), ("tracestate", "rojo=1")];
+    let (mut attempt, mut collector) = (0, collector);
+    let mut traced = Traced::start(Some(&collector.url()), "0").await;
+    let mut reply = traced.forward(&headers).await;
+    // Somebody was out of reach of a busy machine: the tree of that request is another one.
+    while reply.status == 503 && attempt < TRIES {
+        attempt += 1;
+        collector = Collector::start().await.unwrap();
+        traced = Traced::start(Some(&collector.url()), "0").await;
+        reply = traced.forward(&headers).await;
+    }
     let echo: Echo = reply.ok().unwrap();
     let names = [
         "GET all",
@@ -206,7 +229,7 @@ async fn a_check_is_traced_by_whoever_asks_however_often_it_was_asked_before() {
     let collector = Collector::start().await.unwrap();
     let traced = Traced::start(Some(&collector.url()), "0").await;
     for _ in 0..4 {
-        assert_eq!(traced.check(&[]).await.status, 200);
+        traced.admitted().await;
     }
     let before = traced.check(&[("traceparent", &parent("01"))]).await;
     let told: Value = before.ok().unwrap();
@@ -276,9 +299,7 @@ async fn without_a_collector_nothing_is_traced_and_with_one_that_is_silent_nothi
     let silent = Traced::start(Some(&nobody), "1").await;
     let start = now();
     for _ in 0..20 {
-        let reply = silent.check(&[]).await;
-        let told: Value = reply.ok().unwrap();
-        assert_eq!(told["allowed"], true, "{told}");
+        silent.admitted().await;
     }
     // 20 answers that each waited for a message would take a minute.
     assert!(

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use weir_shared::wire::check::{DecisionBody, Reason};
 use weir_tests::fixtures::{BUDGET, with};
 
-use crate::agent::{Deployed, LONG_MS, shared};
+use crate::agent::{Deployed, LONG_MS, eventually, shared};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_and_the_worker_never_admit_more_than_the_budget_together() {
@@ -45,9 +45,8 @@ async fn an_agent_and_the_worker_never_admit_more_than_the_budget_together() {
     // What lies at the one that was not denied is little.
     assert!(admitted >= 250, "{admitted}");
     let never = beside
-        .check_budget("pro:acme", BUDGET, 301)
+        .check_budget_once_there("pro:acme", BUDGET, 301)
         .await
-        .unwrap()
         .decision;
     assert_eq!((never.reason, never.retry_after_ms), (Reason::Never, None));
 }
@@ -100,7 +99,9 @@ async fn what_an_agent_does_not_decide_is_refused_at_its_field() {
     }
     let all = json!({ "tenant": "free:a", "checks": [{ "budget": "tokens", "cost": 5 }, { "budget": "nothing" }] });
     assert_eq!(client.post("/v1/check", &all).await.unwrap().status, 404);
-    let whole = client.check_budget("free:a", "tokens", 300).await.unwrap();
+    let whole = client
+        .check_budget_once_there("free:a", "tokens", 300)
+        .await;
     assert!(whole.decision.allowed, "what was refused charged nothing");
     assert_eq!(client.get("/v1/check").await.unwrap().status, 405);
     assert_eq!(client.get("/nothing").await.unwrap().status, 404);
@@ -113,11 +114,11 @@ async fn what_an_agent_does_not_decide_is_refused_at_its_field() {
         .await
         .unwrap();
     assert_eq!(huge.status, 413);
-    let metrics = client.get("/metrics").await.unwrap().text();
-    assert!(
-        metrics.contains("weir_agent_deployment_up 1\n"),
-        "{metrics}"
-    );
+    eventually("the deployment answers", async || {
+        let metrics = client.get("/metrics").await.unwrap().text();
+        metrics.contains("weir_agent_deployment_up 1\n")
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -136,8 +137,7 @@ async fn a_changed_policy_reaches_an_agent_that_is_asked_nothing() {
     let decision = agent
         .client()
         .unwrap()
-        .check_budget("free:a", "more", 7)
-        .await
-        .unwrap();
+        .check_budget_once_there("free:a", "more", 7)
+        .await;
     assert!(decision.decision.allowed);
 }

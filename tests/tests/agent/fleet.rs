@@ -10,6 +10,7 @@ use tokio::task::JoinSet;
 use weir_shared::ordered::OrderedMap;
 use weir_shared::wire::count::Count;
 use weir_shared::wire::windows::WindowRecord;
+use weir_tests::again::answered;
 use weir_tests::client::Client;
 use weir_tests::clock;
 use weir_tests::clock::epoch_ms;
@@ -90,7 +91,8 @@ async fn records(client: &Client, ends: &[u64], window_ms: u64) -> OrderedMap<u6
     let begin = clock::now();
     loop {
         let path = "/operator/v1/budgets/tokens/windows?page_size=100";
-        let reply: Value = client.get(path).await.unwrap().ok().unwrap();
+        let reply = answered(async || client.get(path).await).await;
+        let reply: Value = reply.ok().unwrap();
         let windows = reply["windows"].as_array().cloned().unwrap_or_default();
         let records = windows.into_iter().map(|window| {
             let record: WindowRecord = serde_json::from_value(window).unwrap();

@@ -6,7 +6,7 @@ use weir_shared::wire::access::TokenRequest;
 use weir_shared::wire::role::Role;
 use weir_tests::fixtures::{KEY_OF_ACME, token_request, with};
 
-use crate::authorize::{AUTHORIZE, Door, TENANT, one_token, route};
+use crate::authorize::{AUTHORIZE, Door, TENANT, employ, one_token, route};
 
 #[tokio::test]
 async fn a_service_token_may_ask_and_strangers_and_other_roles_may_not() {
@@ -19,7 +19,7 @@ async fn a_service_token_may_ask_and_strangers_and_other_roles_may_not() {
         if let Some(token) = header {
             asked = asked.header("weir-authorization", format!("Bearer {token}"));
         }
-        client.send(asked).await.unwrap().status
+        door.send(asked).await.status
     };
     let nobody = door.admin.anonymous();
     assert_eq!(asked(&door.proxy, None).await, 200);
@@ -35,8 +35,8 @@ async fn a_service_token_may_ask_and_strangers_and_other_roles_may_not() {
             tenant,
             ..token_request(role.name(), role)
         };
-        let made = door.admin.make_token(&token).await.unwrap();
-        assert_eq!(asked(&nobody, Some(&made.token)).await, 403, "{role:?}");
+        let token = employ(&door.admin, &token).await;
+        assert_eq!(asked(&nobody, Some(&token)).await, 403, "{role:?}");
     }
     assert_eq!(
         door.left("pro:a").await,
@@ -66,7 +66,7 @@ async fn a_proxy_is_known_by_its_address_where_the_policy_trusts_it() {
         if let Some(token) = token {
             asked = asked.header("weir-authorization", format!("Bearer {token}"));
         }
-        nobody.send(asked).await.unwrap().status
+        door.send(asked).await.status
     };
     assert_eq!(asked("10.1.2.3", None).await, 200);
     assert_eq!(asked("203.0.113.9", None).await, 401);
@@ -81,14 +81,14 @@ async fn a_token_for_tenants_of_a_prefix_asks_for_no_others() {
         prefix: Some("pro:".to_owned()),
         ..token_request("for-pro", Role::Service)
     };
-    let made = door.admin.make_token(&token).await.unwrap();
-    let proxy = door.admin.with_token(&made.token);
+    let token = employ(&door.admin, &token).await;
+    let proxy = door.admin.with_token(&token);
     for (tenant, status) in [("pro:a", 200), ("free:b", 403)] {
         let asked = proxy
             .request(Method::GET, AUTHORIZE)
             .header("x-forwarded-uri", "/x")
             .header(TENANT, tenant);
-        assert_eq!(proxy.send(asked).await.unwrap().status, status, "{tenant}");
+        assert_eq!(door.send(asked).await.status, status, "{tenant}");
     }
     assert_eq!(door.left("free:b").await, 999);
 }
@@ -113,7 +113,7 @@ async fn the_token_of_a_proxy_is_never_taken_for_its_client_s_credential() {
         .header("x-forwarded-uri", "/x")
         .header("weir-authorization", format!("Bearer {}", door.token))
         .header("authorization", "Bearer key-of-acme");
-    let reply = nobody.send(asked).await.unwrap();
+    let reply = door.send(asked).await;
     assert_eq!(reply.status, 200, "{}", reply.text());
     assert_eq!(reply.header("weir-tenant"), Some("pro:acme"));
 }

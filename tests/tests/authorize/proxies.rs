@@ -90,6 +90,10 @@ impl Site {
     }
 
     async fn assert_asks_weir(&self) {
+        // Who decides is there: a proxy asks once.
+        self.door.left("pro:acme").await;
+        let admin = &self.door.admin;
+        admin.check_limit_once_there("per_ip", "warm", 0).await;
         let forging = self.forging(self.client.request(Method::GET, "/free"));
         let answered = self.client.send(forging).await.unwrap();
         let log = self.proxy.log();
@@ -118,14 +122,8 @@ impl Site {
             assert_eq!(told("weir-authorization"), None, "the token stays");
             // The application says what it used.
             let body = json!({ "reservation": told("weir-settle").unwrap(), "actual": 7 });
-            let settled: Value = self
-                .door
-                .proxy
-                .post("/v1/settle", &body)
-                .await
-                .unwrap()
-                .ok()
-                .unwrap();
+            let settled = self.door.settle("/v1/settle", &body).await;
+            let settled: Value = settled.ok().unwrap();
             assert_eq!(settled["refunded"], 93);
             self.door
                 .admin

@@ -17,7 +17,7 @@ async fn a_reservation_is_passed_on_and_settled_to_what_was_used() {
     let door = Door::with_routes(json!([route("all", "/*", checks)])).await;
     let settle = async |reservation: &str, actual: u64| {
         let body = json!({ "reservation": reservation, "actual": actual });
-        door.proxy.post(SETTLE, &body).await.unwrap()
+        door.settle(SETTLE, &body).await
     };
     let reply = door.ask("/x", "pro:a").await;
     assert_eq!(door.left("pro:a").await, 700);
@@ -65,7 +65,7 @@ async fn each_check_that_is_settled_has_an_id_of_its_own() {
     assert_eq!(ids.len(), 2, "in the order of the checks");
     for (id, actual) in ids.iter().zip([10, 2]) {
         let body = json!({ "reservation": id, "actual": actual });
-        assert_eq!(door.proxy.post(SETTLE, &body).await.unwrap().status, 200);
+        assert_eq!(door.settle(SETTLE, &body).await.status, 200);
     }
     door.admin.await_left("pro:a", "tokens", 690).await;
     door.admin.await_left("pro:a", "bytes", 998).await;
@@ -77,10 +77,8 @@ async fn a_slot_is_passed_on_and_released() {
     let reply = door.ask("/x", "pro:a").await;
     let slot = reply.header("weir-slot").expect("a slot").to_owned();
     assert_eq!(door.ask("/x", "pro:a").await.status, 429);
-    let released = door
-        .proxy
-        .post("/v1/guards/calls/release", &json!({ "slot": slot }))
-        .await;
-    assert_eq!(released.unwrap().status, 200);
+    let slot = json!({ "slot": slot });
+    let released = door.settle("/v1/guards/calls/release", &slot).await;
+    assert_eq!(released.status, 200);
     assert_eq!(door.ask("/x", "pro:a").await.status, 200);
 }

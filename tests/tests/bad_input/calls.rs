@@ -2,9 +2,10 @@
 
 use serde_json::json;
 use weir_tests::calls::{charge, reserved};
+use weir_tests::clock::now;
 use weir_tests::fixtures::{LIMIT, with};
 
-use crate::bad_input::{RESERVE, SETTLE, assert_problem, deployment, state, still};
+use crate::bad_input::{ANSWERED, RESERVE, SETTLE, assert_problem, deployment, state, still};
 
 const PLACES: &[(&str, &str)] = &[
     ("", ""),
@@ -77,8 +78,8 @@ async fn a_bad_question_for_a_place_names_the_field_and_takes_none() {
 #[tokio::test]
 async fn a_bad_settlement_names_the_field_and_gives_nothing_back() {
     let (_workerd, client) = deployment().await;
-    let question = reserved(charge(LIMIT, "kept", 7));
-    let decision = client.decide(&question).await.unwrap().decision;
+    let question = serde_json::from_value(reserved(charge(LIMIT, "kept", 7))).unwrap();
+    let decision = client.check_once_there(&question).await.decision;
     let reservation = decision.reservation.expect("a reservation");
     let before = state(&client).await;
     for (template, field) in SETTLEMENTS {
@@ -89,5 +90,13 @@ async fn a_bad_settlement_names_the_field_and_gives_nothing_back() {
         assert_problem(template, &reply, 400, (!field.is_empty()).then_some(*field));
     }
     assert_eq!(state(&client).await, before);
-    assert_eq!(client.settle(&reservation, 0).await.unwrap().refunded, 7);
+    // It counts once, however often it is asked for: on a busy machine its shard may be out of reach.
+    let begun = now();
+    let settled = loop {
+        match client.settle(&reservation, 0).await {
+            Ok(settled) => break settled,
+            Err(error) => assert!(begun.elapsed() < ANSWERED, "{error:#}"),
+        }
+    };
+    assert_eq!(settled.refunded, 7);
 }

@@ -134,7 +134,7 @@ fn body(template: &str) -> String {
 #[tokio::test]
 async fn a_bad_check_names_the_field_and_charges_nothing() {
     let (_workerd, client) = deployment().await;
-    client.check_limit(LIMIT, "kept", 7).await.unwrap();
+    client.check_limit_once_there(LIMIT, "kept", 7).await;
     let before = state(&client).await;
     for (status, cases) in [
         (400, MALFORMED),
@@ -171,10 +171,10 @@ async fn names_of_128_bytes_and_of_any_script_are_good() {
     let (_workerd, client) = deployment().await;
     let (long, accented) = ("x".repeat(128), "é".repeat(64));
     for name in [&long, &accented, "租户 1/~\"\\", "__proto__", "constructor"] {
-        let budget = client.check_budget(name, BUDGET, 1).await.unwrap().decision;
-        assert!(budget.allowed, "tenant {name}");
-        let limit = client.check_limit(LIMIT, name, 1).await.unwrap().decision;
-        assert!(limit.allowed, "key {name}");
+        let budget = client.check_budget_once_there(name, BUDGET, 1).await;
+        assert!(budget.decision.allowed, "tenant {name}");
+        let limit = client.check_limit_once_there(LIMIT, name, 1).await;
+        assert!(limit.decision.allowed, "key {name}");
     }
     // The largest cost is good too, though no state admits it.
     let largest = json!({ "tenant": "a", "budget": BUDGET, "cost": 9_007_199_254_740_991_u64 });

@@ -13,6 +13,9 @@ use weir_tests::workload::Workload;
 
 use crate::bad_input::{LONG_MS, assert_problem, still};
 
+/// How often nine changes at a time are tried.
+const TRIES: u32 = 5;
+
 #[tokio::test]
 async fn a_policy_is_replaced_only_by_who_has_seen_it() {
     let workerd = Setup::three_regions().start().await.unwrap();
@@ -42,14 +45,27 @@ async fn a_policy_is_replaced_only_by_who_has_seen_it() {
 #[tokio::test]
 async fn of_concurrent_changes_one_wins_and_the_others_are_told() {
     let workerd = Setup::three_regions().start().await.unwrap();
-    let before = workerd.apply(&still()).await.unwrap();
+    workerd.apply(&still()).await.unwrap();
     let clients = workerd.clients().unwrap();
+    let mut attempt = 0;
+    while !one_wins(&clients).await {
+        attempt += 1;
+        assert!(attempt < TRIES, "the registry was too busy each time");
+    }
+}
+
+/// Nine changes at a time; false where a busy machine had no time for one of them.
+async fn one_wins(clients: &[Client]) -> bool {
+    let before = clients[0].policy().await.unwrap();
     let puts = (0..9_usize).map(|index| {
         let document = with(still(), "/budgets/tokens/limit", json!(100 + index));
         let (client, etag) = (clients[index % 3].clone(), before.etag.clone());
         async move { client.put_policy(&document, Some(&etag)).await.unwrap() }
     });
     let replies = join_all(puts).await;
+    if replies.iter().any(|reply| reply.status == 503) {
+        return false;
+    }
     let (won, lost): (Vec<Reply>, Vec<Reply>) =
         replies.into_iter().partition(|reply| reply.status == 200);
     assert_eq!(won.len(), 1);
@@ -58,6 +74,7 @@ async fn of_concurrent_changes_one_wins_and_the_others_are_told() {
     }
     let winner: Value = won[0].ok().unwrap();
     assert_eq!(clients[0].policy().await.unwrap().document, winner);
+    true
 }
 
 /// In every region, idle or under load, within a second of the answer to the `PUT`.

@@ -17,6 +17,9 @@ use super::{BRANCHED, BRANCHING, branches};
 const ISOLATES: usize = 12;
 const EACH: &str = "3";
 
+/// For how long a region has no branches for certain: it decides on them ten seconds after its first request.
+const ALONE: Duration = Duration::from_millis(6_500);
+
 /// What an object is meant to carry.
 const CALLS_PER_SEC_MAX: f64 = 200.0;
 
@@ -62,7 +65,7 @@ async fn the_calls_of_many_isolates_spread_over_branches() {
         ..Workload::new(clients, BUDGET)
     };
     let running = workload.start();
-    let alone = calls_per_sec(&admin, BRANCHING / 2).await;
+    let alone = calls_per_sec(&admin, ALONE).await;
     tokio::time::sleep(BRANCHING).await;
     let spread = calls_per_sec(&admin, BRANCHED).await;
     let operations = running.stop().await.unwrap();

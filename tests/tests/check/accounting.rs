@@ -52,7 +52,6 @@ async fn the_ledger_counts_every_unit_once() {
         .regions
         .iter()
         .fold(Tally::default(), |mut sum, region| {
-            assert!(region.reachable, "{region:?}");
             sum.add(&region.total);
             sum
         });
@@ -75,10 +74,8 @@ async fn the_ledger_counts_every_unit_once() {
     );
     // Nothing is counted again later.
     tokio::time::sleep(Duration::from_millis(1_500)).await;
-    assert_eq!(
-        books.difference(&workerd.client(2).unwrap().fairness().await.unwrap()),
-        None
-    );
+    let later = report(&workerd.client(2).unwrap()).await;
+    assert_eq!(books.difference(&later), None);
 }
 
 /// An object that nobody calls is put to sleep and forgets which frames it counted; that loses none.
@@ -98,6 +95,18 @@ async fn the_ledger_counts_on_after_the_regions_slept() {
             books.count("pro:hooli", BUDGET, decision.allowed, cost);
         }
         books.await_agreement(&workerd.client(0).unwrap()).await;
+    }
+}
+
+/// The report of all regions: one whose ledger is late on a busy machine is left out for a moment.
+async fn report(client: &Client) -> FairnessReply {
+    let begun = now();
+    loop {
+        match client.fairness().await {
+            Ok(view) if view.regions.iter().all(|region| region.reachable) => return view,
+            other => assert!(begun.elapsed() < COUNTED, "{other:?}"),
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
 
@@ -145,7 +154,7 @@ impl Books {
     async fn await_agreement(&self, client: &Client) -> FairnessReply {
         let begun = now();
         loop {
-            let view = client.fairness().await.unwrap();
+            let view = report(client).await;
             let difference = self.difference(&view);
             if difference.is_none() {
                 return view;

@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::task::block_in_place;
 use weir_tests::clock::now;
 
+use crate::cli::apply::await_said;
 use crate::cli::{Deployed, Running, SETTLING, decide, deployment};
 
 /// Asks for what acme is denied and hooli is not, until the command has seen enough.
@@ -86,21 +88,16 @@ async fn a_socket_that_is_lost_is_opened_again() {
         running = still;
         if round == 0 {
             deployed.workerd.restart().await.unwrap();
+            block_in_place(|| await_said(&mut running, LOST));
             // What was on its way before is read: what follows comes by the next socket.
             drain(&mut running);
         }
     }
     assert!(running.is_running());
-    let mut child = running.0.take().unwrap();
-    child.kill().unwrap();
-    let ended = crate::cli::Ended::from(child.wait_with_output().unwrap());
-    assert!(
-        ended
-            .error
-            .contains("weur: the socket is lost and opened again: "),
-        "{ended:?}"
-    );
 }
+
+/// What it says of a socket that it has lost.
+const LOST: &[u8] = b"weur: the socket is lost and opened again: ";
 
 /// Reads what was shown until now.
 fn drain(running: &mut Running) {

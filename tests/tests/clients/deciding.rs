@@ -1,15 +1,13 @@
 //! Checks, batches of them, and requests that are wrong.
 
 use serde_json::{Value, json};
-use weir_tests::proxy::Proxy;
 
-use super::{Scripts, left, run, start};
+use super::{Deployed, Scripts, left, run};
 
 pub(super) async fn every_kind_of_check_is_answered_with_the_decision_of_the_interface(
     subject: &dyn Scripts,
 ) {
-    let (_workerd, client) = start().await;
-    let told = run(subject, "check", client.origin()).await;
+    let (deployed, told) = run(subject, "check", Deployed::start).await;
     let budget = &told["budget"];
     let expected = json!({
         "allowed": true, "limit": 1_000, "remaining": 997, "reset_at": budget["reset_at"], "retry_after_ms": 0,
@@ -67,15 +65,13 @@ pub(super) async fn every_kind_of_check_is_answered_with_the_decision_of_the_int
     assert_eq!(told["unknown"]["status"], 404);
     assert_eq!(told["unknown"]["field"], "/budget");
     assert_eq!(told["stranger"]["status"], 401);
-    assert_eq!(left(&client).await, 990);
+    assert_eq!(left(&deployed.client).await, 990);
 }
 
 pub(super) async fn fifty_checks_at_once_are_one_request_and_one_at_fault_harms_no_other(
     subject: &dyn Scripts,
 ) {
-    let (_workerd, client) = start().await;
-    let proxy = Proxy::start(client.origin().to_owned()).await.unwrap();
-    let told = run(subject, "batch", &proxy.origin()).await;
+    let (deployed, told) = run(subject, "batch", Deployed::start).await;
     assert_eq!(told["requests"], json!(["/v1/check/batch"]));
     let remaining: Vec<u64> = (0..50).map(|index| 1_000 - 2 * (index + 1)).collect();
     assert_eq!(
@@ -111,9 +107,7 @@ pub(super) async fn fifty_checks_at_once_are_one_request_and_one_at_fault_harms_
         told["listed"],
         json!(["admitted", 404, "admitted", 400, "admitted"])
     );
-    assert_eq!(
-        (proxy.seen("/v1/check/batch"), proxy.seen("/v1/check")),
-        (9, 1)
-    );
-    assert_eq!(left(&client).await, 892);
+    let seen = |path: &str| deployed.proxy.seen(path);
+    assert_eq!((seen("/v1/check/batch"), seen("/v1/check")), (9, 1));
+    assert_eq!(left(&deployed.client).await, 892);
 }

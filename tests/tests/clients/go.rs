@@ -5,10 +5,9 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use weir_tests::paths;
-use weir_tests::workerd::TOKEN;
 
 use super::interface::names_are_those_of_the_interface_and_no_others;
-use super::{Scripts, example, left, start, succeed};
+use super::{Deployed, Scripts, asked, example, left, succeed};
 
 const README: &str = include_str!("../../../clients/go/README.md");
 const SCRIPTS: &str = include_str!("../../../clients/go/test/e2e/main.go");
@@ -80,10 +79,8 @@ async fn the_example_of_the_readme_runs() {
     let words = |code: &str| code.split_whitespace().collect::<String>();
     let compiled = SCRIPTS.split("// README").nth(1).unwrap();
     assert_eq!(words(compiled), words(&example));
-    let (_workerd, client) = start().await;
     let go = Go::built();
-    let mut program = go.program("readme");
-    program.env("BASE", client.origin()).env("TOKEN", TOKEN);
-    assert_eq!(succeed(&mut program), "true 997 admitted <nil>\n");
-    assert_eq!(left(&client).await, 997);
+    let (deployed, told) = asked(Deployed::start, |origin| go.script("readme", origin)).await;
+    assert_eq!(told, "true 997 admitted <nil>\n");
+    assert_eq!(left(&deployed.client).await, 997);
 }

@@ -1,11 +1,10 @@
 //! The names that the client writes down, beside the document of the interface.
 
 use serde_json::Value;
-use weir_tests::workerd::Setup;
 
 use weir_shared::ordered::{OrderedMap, OrderedSet};
 
-use super::{Scripts, run};
+use super::{Deployed, Scripts, run};
 
 fn texts(list: &Value) -> OrderedSet<&str> {
     let list = list.as_array().expect("a list");
@@ -16,11 +15,10 @@ fn texts(list: &Value) -> OrderedSet<&str> {
 
 /// Of the script `interface`, which tells the names of a client.
 pub(super) async fn names_are_those_of_the_interface_and_no_others(subject: &dyn Scripts) {
-    let workerd = Setup::isolates(&["weur"]).start().await.unwrap();
-    let client = workerd.client(0).unwrap();
-    let document: Value = client.get("/openapi.json").await.unwrap().ok().unwrap();
+    let (deployed, told) = run(subject, "interface", Deployed::start).await;
+    let document = deployed.client.get("/openapi.json").await.unwrap();
+    let document: Value = document.ok().unwrap();
     let schemas = &document["components"]["schemas"];
-    let told = run(subject, "interface", client.origin()).await;
     for name in ["Decision", "ReserveReply", "SettleReply", "SlotReply"] {
         let required = texts(&schemas[name]["required"]);
         let fields = schemas[name]["properties"].as_object().unwrap();

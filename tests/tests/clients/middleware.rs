@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Scripts, left, run, start};
+use super::{Deployed, Scripts, left, run};
 
 /// A text of a field that begins so.
 fn begins(field: &Value, with: &str) -> bool {
@@ -14,8 +14,7 @@ pub(super) async fn an_application_is_asked_for_and_its_visitors_are_told(
     subject: &dyn Scripts,
     script: &str,
 ) {
-    let (_workerd, client) = start().await;
-    let told = run(subject, script, client.origin()).await;
+    let (deployed, told) = run(subject, script, Deployed::start).await;
     let first = &told["first"];
     assert_eq!(
         (&first["status"], &first["body"]),
@@ -69,5 +68,5 @@ pub(super) async fn an_application_is_asked_for_and_its_visitors_are_told(
         (&open["status"], &open["body"]),
         (&json!(200), &json!("ok"))
     );
-    assert_eq!(left(&client).await, 200);
+    assert_eq!(left(&deployed.client).await, 200);
 }

@@ -8,11 +8,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use serde_json::Value;
 use weir_tests::client::Client;
 use weir_tests::paths;
 use weir_tests::workerd::TOKEN;
 
 use crate::clients::python::Python;
+use crate::clients::{Deployed, asked};
 
 /// What the tests of the document are made of.
 fn parts() -> PathBuf {
@@ -34,7 +36,13 @@ fn python(folder: &Path) -> Command {
     python
 }
 
-/// A program that is told where Weir is.
-fn told<'a>(program: &'a mut Command, client: &Client) -> &'a mut Command {
-    program.env("BASE", client.origin()).env("TOKEN", TOKEN)
+/// What an application says that is told where Weir is.
+async fn said(application: impl Fn() -> Command) -> Value {
+    let program = |origin: &str| {
+        let mut program = application();
+        program.env("BASE", origin).env("TOKEN", TOKEN);
+        program
+    };
+    let (_deployed, said) = asked(Deployed::start, program).await;
+    serde_json::from_str(&said).expect("one JSON text")
 }

@@ -5,12 +5,11 @@ use std::process::Command;
 use serde_json::json;
 use weir_tests::fixtures::with;
 use weir_tests::paths;
-use weir_tests::workerd::TOKEN;
 
 use super::interface::names_are_those_of_the_interface_and_no_others;
 use super::lost::visits_go_on_while_weir_is_killed_in_the_middle;
 use super::middleware::an_application_is_asked_for_and_its_visitors_are_told;
-use super::{Scripts, document, example, left, run, start, succeed};
+use super::{Deployed, Scripts, asked, document, example, left, run, start};
 
 const README: &str = include_str!("../../../clients/rust/README.md");
 const SCRIPTS: &str = include_str!("../../src/bin/rust_client.rs");
@@ -54,19 +53,20 @@ async fn the_example_of_the_readme_runs() {
     assert_eq!(lines.lines().count() + uses.lines().count(), 5);
     let compiled = SCRIPTS.split("// README").nth(1).unwrap();
     assert_eq!(words(compiled), words(lines));
-    let (_workerd, client) = start().await;
-    let mut program = Rust.program("readme");
-    program.env("BASE", client.origin()).env("TOKEN", TOKEN);
-    assert_eq!(succeed(&mut program), "997 left\n");
-    assert_eq!(left(&client).await, 997);
+    let (deployed, told) = asked(Deployed::start, |origin| Rust.script("readme", origin)).await;
+    assert_eq!(told, "997 left\n");
+    assert_eq!(left(&deployed.client).await, 997);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn its_scope_settles_what_the_readme_s_model_used() {
-    let (workerd, client) = start().await;
     let roomy = with(document(), "/budgets/tokens/limit", json!(5_000));
-    workerd.apply(&roomy).await.unwrap();
-    let told = run(&Rust, "shown", client.origin()).await;
+    let begin = async || {
+        let (workerd, client) = start().await;
+        workerd.apply(&roomy).await.unwrap();
+        Deployed::of(workerd, client).await
+    };
+    let (_deployed, told) = run(&Rust, "shown", begin).await;
     // The second failed, and used nothing.
     assert_eq!(told, json!({ "answered": [true, false], "left": 4_600 }));
 }

@@ -3,13 +3,12 @@
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::{HEARD_OF, Scripts, left, run, start};
+use super::{Deployed, HEARD_OF, Scripts, left, run};
 
 pub(super) async fn a_reservation_is_settled_to_what_was_said_in_full_or_to_nothing(
     subject: &dyn Scripts,
 ) {
-    let (_workerd, client) = start().await;
-    let told = run(subject, "reserve", client.origin()).await;
+    let (deployed, told) = run(subject, "reserve", Deployed::start).await;
     let scope = |name: &str| {
         let of = |field: &str| told[name][field].clone();
         (of("settled"), of("left"))
@@ -47,14 +46,13 @@ pub(super) async fn a_reservation_is_settled_to_what_was_said_in_full_or_to_noth
     // What was settled twice would be heard of with the next contact.
     sleep(HEARD_OF).await;
     let after = 610 - u64::from(cancelled.is_some());
-    assert_eq!(left(&client).await, after);
+    assert_eq!(left(&deployed.client).await, after);
 }
 
 pub(super) async fn a_slot_is_renewed_while_it_is_needed_given_back_and_known_to_be_lost(
     subject: &dyn Scripts,
 ) {
-    let (_workerd, client) = start().await;
-    let told = run(subject, "acquire", client.origin()).await;
+    let (_deployed, told) = run(subject, "acquire", Deployed::start).await;
     let held = json!({ "lost": false, "other": "concurrency" });
     assert_eq!(told["held"], held, "longer than a lease");
     // One each two seconds, for eight; a busy machine may be late for some.

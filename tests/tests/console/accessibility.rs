@@ -11,7 +11,7 @@ use weir_tests::workerd::TOKEN;
 
 use crate::console::site::{Site, everything, with_routes};
 use crate::console::traffic::Traffic;
-use crate::console::{NARROW, WIDE, await_page, log_in, visit};
+use crate::console::{NARROW, WIDE, await_page, log_in, preview, review, save_until, visit};
 
 /// Each page with its address.
 pub(crate) const PAGES: [(&str, &str); 31] = [
@@ -154,15 +154,15 @@ async fn what_comes_before_a_save_can_be_used_by_everybody() {
     log_in(&browser, &site.origin(), TOKEN).await;
     let address = "/policy?section=budgets&name=tokens";
     visit(&browser, &site.origin(), address, "policy").await;
-    let review = ["field-limit=6", "preview"];
-    open_part(&browser, &review, "preview-row").await.unwrap();
+    let limit = test_id_selector("field-limit");
+    browser.fill(&limit, "6").await.unwrap();
+    review(&browser, "preview-row").await;
     look_at(&browser, "the review before a save", &mut faults).await;
     // Somebody else saves the same value.
     let mut theirs = with_routes(everything());
     theirs["budgets"]["tokens"]["limit"] = json!(90);
     site.save(&theirs).await;
-    browser.press_id("save").await.unwrap();
-    browser.find_id("conflict").await.unwrap();
+    save_until(&browser, "conflict").await;
     look_at(&browser, "a three-way conflict", &mut faults).await;
     let recorded = "/simulator?over=recorded&rule=budget%3Atokens";
     visit(&browser, &site.origin(), recorded, "simulator").await;
@@ -176,6 +176,7 @@ async fn open_part(browser: &Browser, steps: &[&str], opened: &str) -> anyhow::R
     for step in steps {
         match step.split_once('=') {
             Some((field, value)) => browser.fill(&test_id_selector(field), value).await?,
+            None if *step == "preview" => preview(browser).await,
             None => browser.press_id(step).await?,
         }
     }
@@ -306,5 +307,6 @@ async fn a_chosen_theme_wins_over_the_preference_and_is_kept() {
     assert_ne!(light, dark, "the theme changes nothing");
     browser.refresh().await.unwrap();
     await_page(&browser, "overview").await;
+    tokio::time::sleep(SETTLED).await;
     assert_eq!(background().await, dark, "the theme is forgotten");
 }

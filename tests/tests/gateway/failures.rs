@@ -1,10 +1,13 @@
 //! Origins that are dead, slow or broken.
 
+use std::slice::from_ref;
+
 use reqwest::Method;
 use serde_json::{Value, json};
 use weir_tests::clock::now;
 use weir_tests::fixtures::with;
 use weir_tests::ports;
+use weir_tests::watch::Watch;
 
 use crate::gateway::{Gateway, eventually, route};
 
@@ -51,20 +54,27 @@ async fn a_slow_origin_is_504_in_time_and_stays_charged() {
         with(document, "/routes/0/origin/timeout_ms", json!(2_500))
     })
     .await;
-    for path in ["/never", "/slow?ms=6000"] {
+    for path in ["/never", "/slow?ms=12000"] {
+        let watch = Watch::start(from_ref(&gateway.client));
         let start = now();
         let reply = gateway.get(path, "pro:a").await;
-        let taken = start.elapsed();
+        let (end, stood) = (now(), watch.stop().await);
         assert_eq!(reply.status, 504, "{path}: {}", reply.text());
         assert!(reply.problem().unwrap().detail.contains("2500 ms"));
-        assert!(
-            (2_450..6_000).contains(&taken.as_millis()),
-            "{path}: {taken:?}"
-        );
+        let taken = end - start;
+        assert!(taken.as_millis() >= 2_450, "{path}: {taken:?}");
+        let taken = taken.saturating_sub(stood.during(start, end));
+        assert!(taken.as_millis() < 6_000, "{path}: {taken:?}");
     }
-    assert_eq!(gateway.get("/slow?ms=100", "pro:a").await.status, 200);
+    // On a busy machine 100 ms may come too late as well.
+    let mut asked = 3;
+    while gateway.get("/slow?ms=100", "pro:a").await.status != 200 {
+        asked += 1;
+        assert!(asked < 8, "no answer in time");
+    }
     // What a request that was given up has used, nobody knows.
-    gateway.await_left("tokens", "pro:a", 700).await;
+    let left = 1_000 - 100 * asked;
+    gateway.await_left("tokens", "pro:a", left).await;
     eventually("the origin is rid of the requests", async || {
         gateway.origin.in_flight() <= 1
     })
@@ -80,8 +90,8 @@ async fn a_slow_origin_is_504_in_time_and_stays_charged() {
 async fn an_answer_that_breaks_off_breaks_off_for_the_client() {
     let gateway = Gateway::with_policy(watched).await;
     for _ in 0..4 {
-        let sent = gateway.request(Method::GET, "/break", "pro:a").send().await;
-        let body = sent.unwrap().bytes().await;
+        let request = gateway.request(Method::GET, "/break", "pro:a");
+        let body = gateway.begin(request).await.bytes().await;
         assert!(body.is_err(), "{body:?}");
     }
     eventually("slots are free", async || {
@@ -107,11 +117,8 @@ async fn a_failure_that_names_no_amount_is_settled_as_nothing() {
 async fn a_client_that_goes_away_gives_its_slot_back_and_settles() {
     let gateway = Gateway::with_policy(watched).await;
     for number in 1..=4_u64 {
-        let reply = gateway
-            .request(Method::GET, "/hold?used=10", "pro:a")
-            .send()
-            .await;
-        let mut reply = reply.unwrap();
+        let request = gateway.request(Method::GET, "/hold?used=10", "pro:a");
+        let mut reply = gateway.begin(request).await;
         assert_eq!(reply.status(), 200, "{number}");
         reply.chunk().await.unwrap();
         assert_eq!(gateway.origin.in_flight(), 1);

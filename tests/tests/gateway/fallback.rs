@@ -148,8 +148,8 @@ async fn a_silent_origin_leaves_its_time_and_a_post_is_not_done_twice() {
 #[tokio::test]
 async fn an_answer_that_has_begun_is_the_only_one() {
     let (gateway, second) = two(one_token(), |_| {}).await;
-    let sent = gateway.request(Method::GET, "/break", "pro:a").send().await;
-    let body = sent.unwrap().bytes().await;
+    let request = gateway.request(Method::GET, "/break", "pro:a");
+    let body = gateway.begin(request).await.bytes().await;
     assert!(body.is_err(), "{body:?}");
     assert_eq!(asked(&second), 0);
 }
@@ -253,8 +253,8 @@ async fn an_origin_that_is_well_again_is_used_again() {
 async fn an_answer_of_the_second_streams_as_it_comes() {
     let (gateway, second) = two(one_token(), |_| {}).await;
     gateway.origin.instead(Some(Instead::Status(503)));
-    let sent = gateway.request(Method::POST, "/hold", "pro:a").body("x");
-    let mut reply = sent.send().await.unwrap();
+    let request = gateway.request(Method::POST, "/hold", "pro:a").body("x");
+    let mut reply = gateway.begin(request).await;
     assert_eq!(reply.status(), 200);
     // The second does not end its answer before it is told to.
     let mut got = Vec::<u8>::new();

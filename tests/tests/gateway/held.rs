@@ -22,11 +22,8 @@ async fn guarded(lease_ms: u64) -> Gateway {
 }
 
 async fn hold(gateway: &Gateway, tenant: &str) -> Response {
-    let mut reply = gateway
-        .request(Method::GET, "/hold", tenant)
-        .send()
-        .await
-        .unwrap();
+    let request = gateway.request(Method::GET, "/hold", tenant);
+    let mut reply = gateway.begin(request).await;
     assert_eq!(reply.status(), 200);
     reply.chunk().await.unwrap().expect("the first bytes");
     reply
@@ -48,7 +45,7 @@ async fn a_slot_is_held_while_an_answer_streams_and_free_when_it_ends() {
     let other = gateway.workerd.client(1).unwrap().anonymous();
     let elsewhere = other.request(Method::GET, "/x").header("x-tenant", "pro:a");
     assert_eq!(
-        other.send(elsewhere).await.unwrap().status,
+        gateway.send(elsewhere).await.status,
         429,
         "in every isolate"
     );

@@ -53,7 +53,7 @@ async fn stream(gateway: &Gateway) -> u64 {
     });
     let path = "/v1/chat/completions";
     let request = gateway.request(Method::POST, path, "pro:a").json(&body);
-    let mut reply = request.send().await.unwrap();
+    let mut reply = gateway.begin(request).await;
     assert_eq!(reply.status(), 200);
     let (mut bytes, mut end) = (0, Vec::new());
     while let Some(chunk) = reply.chunk().await.unwrap() {

@@ -59,7 +59,7 @@ async fn status(gateway: &Gateway, method: &str, path: &str, token: &str) -> u16
         "{method} {path} HTTP/1.1\r\nHost: api.example.com\r\nAuthorization: Bearer {token}\r\n\
          Content-Length: 0\r\n\r\n"
     );
-    let answer = gateway.client.send_raw(request.as_bytes()).await.unwrap();
+    let answer = gateway.send_raw(request.as_bytes()).await;
     let status = answer.split(' ').nth(1).and_then(|text| text.parse().ok());
     status.unwrap_or_else(|| panic!("{path}: {answer}"))
 }

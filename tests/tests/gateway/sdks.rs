@@ -60,6 +60,8 @@ fn python() -> Command {
 
 /// What a script prints.
 async fn run(script: &str, gateway: &Gateway) -> Value {
+    // The budget is known to be there: a client that is told to come back tells less.
+    gateway.left("tokens", "pro:acme").await;
     let mut command = match script.ends_with(".py") {
         true => python(),
         false => Command::new("node"),

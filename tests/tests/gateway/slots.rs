@@ -13,7 +13,7 @@ use weir_tests::tempo::Tempo;
 use weir_tests::watch::{Stood, Watch};
 use weir_tests::workerd::Setup;
 
-use crate::gateway::{Gateway, route};
+use crate::gateway::{Gateway, SETTLING, route};
 
 const SLOTS: usize = 8;
 const NOISY: usize = 50;
@@ -153,10 +153,7 @@ async fn without_a_wait_whoever_finds_no_slot_is_denied_and_one_that_leaves_free
     .await;
     assert_eq!(gateway.get("/x", "pro:a").await.status, 200);
     let mut held = gateway.asks("/hold", "pro:a").await;
-    assert!(
-        !held.waits_for(Duration::from_secs(5)).await,
-        "its answer begins"
-    );
+    assert!(!held.waits_for(SETTLING).await, "its answer begins");
     let denied = gateway.get("/x", "pro:b").await;
     assert_eq!(denied.status, 503);
     let problem = denied.problem().unwrap();

@@ -3,7 +3,7 @@
 use std::future::ready;
 
 use futures_util::{StreamExt, stream};
-use reqwest::Method;
+use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 use weir_shared::limits::{CALLER_PART, HOLDERS_ISOLATE_MAX, OWNER_PART};
 use weir_tests::fixtures::{KEY_OF_ACME, gcra, with};
@@ -17,11 +17,13 @@ use crate::gateway::{Gateway, LONG_MS, TENANT, one_token, route};
 const BURST: usize = 3;
 
 async fn ask(gateway: &Gateway, headers: &[(&str, &str)]) -> Reply {
-    let mut request = gateway.client.request(Method::GET, "/echo");
-    for (name, value) in headers {
-        request = request.header(*name, *value);
-    }
-    gateway.send(request).await
+    gateway.send(request(gateway, headers)).await
+}
+
+fn request(gateway: &Gateway, headers: &[(&str, &str)]) -> RequestBuilder {
+    let request = gateway.client.request(Method::GET, "/echo");
+    let add = |request: RequestBuilder, (name, value): &(&str, &str)| request.header(*name, *value);
+    headers.iter().fold(request, add)
 }
 
 /// A route that finds its tenant so, and a limit of three a day for each tenant.
@@ -193,13 +195,31 @@ async fn a_tenant_that_the_policy_names_is_served_by_its_header_though_strangers
         with(document, "/routes", json!([route]))
     })
     .await;
-    let ask = async |tenant: &str, address: &str| {
+    let ask_once = async |tenant: &str, address: &str| {
         let headers = [(TENANT, tenant), ("cf-connecting-ip", address)];
+        let request = request(&gateway, &headers);
+        gateway.send_once(request).await.status
+    };
+    // Whether there is no room for a name or an answer was late cannot be told: thrice in a row it is not late.
+    let strange = async |tenant: &str, address: &str| {
+        for _ in 0..2 {
+            let status = ask_once(tenant, address).await;
+            if status != 503 {
+                return status;
+            }
+        }
+        ask_once(tenant, address).await
+    };
+    // The policy's own tenant is asked for until it is decided.
+    let known = async || {
+        let headers = [(TENANT, "pro:known"), ("cf-connecting-ip", "198.51.100.2")];
         ask(&gateway, &headers).await.status
     };
     let invented = (0..STRANGERS * OWNER_KEYS).map(|key| (key, key % STRANGERS));
     let admitted = stream::iter(invented)
-        .map(async |(key, address)| ask(&format!("x:{key}"), &format!("203.0.113.{address}")).await)
+        .map(async |(key, address)| {
+            strange(&format!("x:{key}"), &format!("203.0.113.{address}")).await
+        })
         .buffer_unordered(16)
         .filter(|status| ready(*status == 200))
         .count()
@@ -209,12 +229,12 @@ async fn a_tenant_that_the_policy_names_is_served_by_its_header_though_strangers
         "{admitted} of {CALLER_KEYS}: it is not filled"
     );
     assert_eq!(
-        ask("x:late", "198.51.100.1").await,
+        strange("x:late", "198.51.100.1").await,
         503,
         "the control: a name that nobody knows"
     );
     for _ in 0..5 {
-        assert_eq!(ask("pro:known", "198.51.100.2").await, 200);
+        assert_eq!(known().await, 200);
     }
-    assert_eq!(ask("pro:known", "198.51.100.2").await, 429);
+    assert_eq!(known().await, 429);
 }

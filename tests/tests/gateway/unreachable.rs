@@ -1,5 +1,6 @@
 //! Parts of Weir out of reach while requests pass the gateway.
 
+use reqwest::Method;
 use serde_json::json;
 use weir_tests::fixtures::with;
 use weir_tests::witness::Fault;
@@ -33,7 +34,8 @@ async fn what_cannot_be_decided_is_503_or_passes_as_the_policy_says() {
     let witness = gateway.workerd.witness().unwrap();
     let refuse = witness.fault("Coordinator/decide", Fault::Refuse, 1_000_000);
     refuse.await.unwrap();
-    let refused = gateway.get("/strict", "pro:a").await;
+    let request = gateway.request(Method::GET, "/strict", "pro:a");
+    let refused = gateway.send_once(request).await;
     assert_eq!(refused.status, 503, "{}", refused.text());
     let problem = refused.problem().unwrap();
     let reduced = "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity";
@@ -53,7 +55,7 @@ async fn a_release_that_is_lost_is_repeated() {
     for kind in [Fault::Refuse, Fault::Lose] {
         witness.fault("Coordinator/guard", kind, 1).await.unwrap();
         let tenant = format!("pro:{kind:?}");
-        let request = gateway.client.request(reqwest::Method::GET, "/strict");
+        let request = gateway.client.request(Method::GET, "/strict");
         let reply = gateway.send(request.header(TENANT, &tenant)).await;
         assert_eq!(reply.status, 200, "{}", reply.text());
         eventually("the only slot is free again", async || {

@@ -166,7 +166,7 @@ async fn what_is_not_told_is_estimated_and_never_nothing_nor_the_whole() {
 async fn a_client_that_hangs_up_pays_for_what_has_passed() {
     let gateway = gateway(json!({ "format": "openai" }), true).await;
     let body = chat("words=1000&gap_ms=100", true);
-    let mut stream = ask(&gateway, CHAT, &body).send().await.unwrap();
+    let mut stream = gateway.begin(ask(&gateway, CHAT, &body)).await;
     let start = now();
     let mut passed = 0;
     while start.elapsed().as_millis() < 1_000 {

@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use serde_json::json;
 use weir_shared::ordered::OrderedMap;
+use weir_shared::wire::check::Reason;
 use weir_shared::wire::windows::WindowRecord;
 use weir_tests::client::Client;
 use weir_tests::clock::{epoch_ms, now};
 use weir_tests::fixtures::{BUDGET, policy, with};
 
-use crate::ledger::{spend, start};
+use crate::ledger::{read, spend, start};
 
 const LIMIT: u64 = 300;
 const WINDOW_MS: u64 = 4_000;
@@ -19,7 +20,7 @@ const COMPLETE: Duration = Duration::from_secs(40);
 
 async fn records(client: &Client) -> OrderedMap<u64, WindowRecord> {
     let path = format!("/operator/v1/budgets/{BUDGET}/windows?page_size=50");
-    let reply: serde_json::Value = client.get(&path).await.unwrap().ok().unwrap();
+    let reply: serde_json::Value = read(client, &path).await;
     let windows = reply["windows"].as_array().cloned().unwrap_or_default();
     windows
         .into_iter()
@@ -128,17 +129,33 @@ async fn each_window_is_recorded_with_who_was_entitled_to_what_and_nothing_is_un
 /// Longer than an object stays awake that nobody asks for anything.
 const QUIET_MS: u64 = 20_000;
 
+/// How often such a window is tried; one in which somebody was out of reach does not count.
+const TRIES: u32 = 3;
+
 /// A few requests at the beginning of a window, then none: everybody falls asleep before it ends.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_record_of_a_window_that_everybody_slept_through_is_exact() {
     let workerd = start(&policy(LIMIT, QUIET_MS)).await;
     let clients = workerd.clients().unwrap();
+    let mut attempt = 0;
+    while !is_exact_after_sleep(&clients).await {
+        attempt += 1;
+        assert!(attempt < TRIES, "somebody was out of reach each time");
+    }
+}
+
+/// Uses a window, sleeps through its end, and looks at its record; false where somebody was out of reach, with what was on its
+/// way.
+async fn is_exact_after_sleep(clients: &[Client]) -> bool {
     window_start(QUIET_MS).await;
     let mut served: OrderedMap<u64, u128> = OrderedMap::new();
     for step in 0..12_usize {
         let cost = 1 + (step % 5) as u64;
         let asked = clients[step % 3].decide(&spend("free:duff", cost)).await;
         let decision = asked.unwrap().decision;
+        if decision.reason == Reason::Unavailable {
+            return false;
+        }
         assert!(decision.allowed, "{decision:?}");
         *served.entry(decision.window.unwrap()).or_default() += u128::from(cost);
     }
@@ -150,6 +167,7 @@ async fn the_record_of_a_window_that_everybody_slept_through_is_exact() {
         assert!(record.exact, "{record:?}");
         assert_eq!(record.unaccounted.map(|units| units.0), Some(0));
     }
+    true
 }
 
 /// Waits for the beginning of the next window of that length.

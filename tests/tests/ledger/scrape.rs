@@ -1,8 +1,13 @@
 //! Reads the text format of Prometheus.
 
+use std::time::Duration;
+
 use weir_shared::ordered::OrderedMap;
 
 use weir_tests::client::Client;
+use weir_tests::clock::now;
+
+use crate::ledger::SETTLING;
 
 /// A scrape: each sample under its series and labels, as written.
 pub type Scrape = OrderedMap<String, u128>;
@@ -28,6 +33,24 @@ pub async fn scrape(client: &Client) -> Scrape {
         .collect()
 }
 
+/// A scrape that has every counter of the one before: a ledger that is late is left out of one.
+pub async fn scrape_after(client: &Client, before: &Scrape) -> Scrape {
+    let begun = now();
+    loop {
+        let scrape = scrape(client).await;
+        let is_there = |(name, _): (&String, &u128)| !is_counter(name) || scrape.contains_key(name);
+        if before.iter().all(is_there) || begun.elapsed() > SETTLING {
+            return scrape;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+fn is_counter(name: &str) -> bool {
+    let series = name.split('{').next();
+    series.is_some_and(|series| series.ends_with("_total"))
+}
+
 /// The sum of the samples of a series that have a label.
 pub fn sum(scrape: &Scrape, series: &str, label: &str) -> u128 {
     let samples = scrape.iter();
@@ -38,11 +61,7 @@ pub fn sum(scrape: &Scrape, series: &str, label: &str) -> u128 {
 
 /// The first counter that fell.
 pub fn fallen(before: &Scrape, after: &Scrape) -> Option<String> {
-    let counters = before.iter().filter(|(name, _)| {
-        name.split('{')
-            .next()
-            .is_some_and(|name| name.ends_with("_total"))
-    });
+    let counters = before.iter().filter(|(name, _)| is_counter(name));
     counters
         .filter(|(name, value)| after.get(*name).is_none_or(|now| now < *value))
         .map(|(name, value)| format!("{name}: {value}, then {:?}", after.get(name)))

@@ -1,17 +1,21 @@
 //! What is reserved is used as it is settled, on every surface, whatever dies.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use weir_shared::wire::accounting::Tally;
-use weir_shared::wire::check::DecisionBody;
+use weir_shared::wire::check::{DecisionBody, Reason};
+use weir_shared::wire::settle::SettledBody;
 use weir_tests::calls::{reserved, together};
 use weir_tests::client::Client;
+use weir_tests::clock::now;
 use weir_tests::dice::Dice;
 use weir_tests::fixtures::{BUDGET, LIMIT, with};
 
 use crate::ledger::books::{Books, Own, decide, tally};
-use crate::ledger::scrape::{fallen, scrape};
+use crate::ledger::scrape::{fallen, scrape_after};
 use crate::ledger::surfaces::agree;
-use crate::ledger::{LONG_MS, METER, SHADOW, document, spend, start};
+use crate::ledger::{LONG_MS, METER, SETTLING, SHADOW, document, spend, start};
 
 const TENANTS: [&str; 3] = ["enterprise:acme", "pro:hooli", "unnamed"];
 
@@ -135,7 +139,7 @@ impl Driver {
             1 => cost + self.dice.below(80),
             _ => self.dice.below(cost + 1),
         };
-        let told = client.settle(&self.held[index].text, actual).await.unwrap();
+        let told = settle(client, &self.held[index].text, actual).await;
         let held = &mut self.held[index];
         let first = held.actual.is_none();
         assert_eq!(
@@ -163,12 +167,24 @@ impl Driver {
         let decision = decide(client, &question).await;
         assert!(decision.allowed, "{decision:?}");
         let shadow = &mut self.own(tenant).shadow;
-        if decision.reason == weir_shared::wire::check::Reason::Admitted {
+        if decision.reason == Reason::Admitted {
             tally(shadow, true, cost);
         } else {
             shadow.would_deny_calls += 1;
             shadow.would_deny_units += cost;
         }
+    }
+}
+
+/// Settles, once its holders answer: a settlement counts once, however often it is asked for.
+async fn settle(client: &Client, text: &str, actual: u64) -> SettledBody {
+    let begun = now();
+    loop {
+        match client.settle(text, actual).await {
+            Ok(told) => return told,
+            Err(error) => assert!(begun.elapsed() < SETTLING, "{error:#}"),
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }
 
@@ -218,7 +234,7 @@ async fn every_surface_tells_what_was_settled_and_a_kill_loses_no_settlement() {
             driver.step(&clients).await;
         }
         agree(&driver.books, &clients[0]).await;
-        let told = scrape(&clients[1]).await;
+        let told = scrape_after(&clients[1], &before).await;
         assert_eq!(fallen(&before, &told), None, "in life {life}");
         before = told;
         for _ in 0..6 {
@@ -249,15 +265,21 @@ async fn three_hundred_settled_to_thirty_and_ten_settled_to_twenty_five_are_fift
     let mut texts = Vec::new();
     for cost in [300, 10] {
         let question = reserved(spend("pro:hooli", cost));
-        texts.push(decide(&clients[0], &question).await.reservation.unwrap());
-        open(
-            &mut books.0.entry("pro:hooli".to_owned()).or_default().budget,
-            cost,
-        );
+        let own = books.0.entry("pro:hooli".to_owned()).or_default();
+        let decision = loop {
+            let decision = decide(&clients[0], &question).await;
+            if decision.reason != Reason::Unavailable {
+                break decision;
+            }
+            // It is counted as what it is, a denial.
+            tally(&mut own.budget, false, cost);
+        };
+        texts.push(decision.reservation.unwrap());
+        open(&mut own.budget, cost);
     }
     agree(&books, &clients[1]).await;
     for (text, (cost, actual)) in texts.iter().zip([(300, 30), (10, 25)]) {
-        clients[1].settle(text, actual).await.unwrap();
+        settle(&clients[1], text, actual).await;
         let own = books.0.get_mut("pro:hooli").unwrap();
         close(own, What::Budget, cost, actual);
     }

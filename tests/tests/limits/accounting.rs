@@ -11,12 +11,12 @@ use weir_tests::client::Client;
 use weir_tests::clock::now;
 use weir_tests::fixtures::BUDGET;
 
-use crate::limits::{LONG_MS, alone, decide, fixed, key_in, start, still};
+use crate::limits::{LONG_MS, TRIES, alone, fixed, heard, key_in, settle, start, still};
 
 const TENANT: &str = "pro:a";
 
 /// How long what was decided may take to be counted on a busy machine.
-const COUNTED: Duration = Duration::from_secs(10);
+const COUNTED: Duration = Duration::from_secs(30);
 
 fn limits() -> Value {
     json!({
@@ -88,26 +88,39 @@ impl Books {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_check_of_a_question_is_counted_once_where_it_was_decided() {
-    let workerd = start(alone(), limits()).await;
-    let client = workerd.client(0).unwrap();
+    for _ in 0..TRIES {
+        let workerd = start(alone(), limits()).await;
+        let client = workerd.client(0).unwrap();
+        if let Some(mut books) = ask_everything(&client).await {
+            books.await_agreement(&client).await;
+            if settle_one(&client, &mut books).await.is_some() {
+                return;
+            }
+        }
+    }
+    panic!("{TRIES} times a holder was out of reach");
+}
+
+/// Asks in every form that there is; what is to be counted.
+async fn ask_everything(client: &Client) -> Option<Books> {
     let mut books = Books::default();
     for limit in ["region", "isolate", "global"] {
         for (cost, allowed) in [(3, true), (3, false), (2, true), (1, false)] {
-            let decision = decide(&client, &of_tenant(charge(limit, "k", cost))).await;
-            assert_eq!(decision.allowed, allowed, "{limit}");
+            let checked = heard(client, &of_tenant(charge(limit, "k", cost))).await?;
+            assert_eq!(checked.decision.allowed, allowed, "{limit}");
             match allowed {
                 true => books.admitted(limit, cost),
                 false => books.denied(limit, cost),
             }
         }
         // A look is no use of anything.
-        decide(&client, &of_tenant(charge(limit, "k", 0))).await;
-        decide(&client, &of_tenant(charge(limit, "j", 0))).await;
+        heard(client, &of_tenant(charge(limit, "k", 0))).await?;
+        heard(client, &of_tenant(charge(limit, "j", 0))).await?;
     }
     // A composite limit is counted under its own name.
-    let pair = charge_keys("pair", &[("a", "x"), ("b", "y")], 4);
-    assert!(decide(&client, &of_tenant(pair.clone())).await.allowed);
-    assert!(!decide(&client, &of_tenant(pair)).await.allowed);
+    let pair = of_tenant(charge_keys("pair", &[("a", "x"), ("b", "y")], 4));
+    assert!(heard(client, &pair).await?.decision.allowed);
+    assert!(!heard(client, &pair).await?.decision.allowed);
     books.admitted("pair", 4);
     books.denied("pair", 4);
     // Together: each for its own cost when all admit; when not, those that denied.
@@ -119,11 +132,11 @@ async fn each_check_of_a_question_is_counted_once_where_it_was_decided() {
         ];
         together(TENANT, &checks)
     };
-    assert!(decide(&client, &checks(4)).await.allowed);
+    assert!(heard(client, &checks(4)).await?.decision.allowed);
     books.admitted(BUDGET, 10);
     books.admitted("region", 4);
     books.admitted("isolate", 1);
-    assert!(!decide(&client, &checks(2)).await.allowed);
+    assert!(!heard(client, &checks(2)).await?.decision.allowed);
     books.denied("region", 2);
     // In a batch as alone.
     let batch = vec![of_tenant(charge("region", "batch", 2)); 4];
@@ -142,24 +155,22 @@ async fn each_check_of_a_question_is_counted_once_where_it_was_decided() {
         ])
         .await;
     assert!(refused.is_err());
-    books.await_agreement(&client).await;
-    // Units that were drawn ahead and came back were never decided; what is reserved is used as it is settled.
-    let reserved = decide(
-        &client,
-        &reserved(of_tenant(charge("region", "settled", 5))),
-    )
-    .await;
+    Some(books)
+}
+
+/// Units that were drawn ahead and came back were never decided; what is reserved is used as it is settled.
+async fn settle_one(client: &Client, books: &mut Books) -> Option<()> {
+    let question = of_tenant(charge("region", "settled", 5));
+    let decision = heard(client, &reserved(question)).await?.decision;
     books.admitted("region", 1);
-    client
-        .settle(&reserved.reservation.unwrap(), 1)
-        .await
-        .unwrap();
+    settle(client, &decision.reservation.unwrap(), 1).await;
     tokio::time::sleep(Duration::from_millis(1_500)).await;
-    books.await_agreement(&client).await;
+    books.await_agreement(client).await;
     tokio::time::sleep(Duration::from_millis(1_000)).await;
     assert_eq!(
         books.difference(&client.fairness().await.unwrap()),
         None,
         "nothing is counted again"
     );
+    Some(())
 }

@@ -12,7 +12,8 @@ use weir_tests::storage::{count, databases};
 use weir_tests::workerd::Workerd;
 
 use crate::limits::{
-    LONG_MS, alone, await_allowed, decide_once, fixed, key_in, left, shard_of, start, still, take,
+    HOUR_MS, LONG_MS, alone, ask_all, await_allowed, decide_once, fixed, key_in, left, shard_of,
+    start, still, take,
 };
 
 const BOUND: u64 = 5;
@@ -20,8 +21,8 @@ const BOUND: u64 = 5;
 /// Questions of one batch.
 const BATCH: usize = 1_000;
 
-/// A window that is over before what is over is looked for.
-const SHORT_MS: u64 = 10_000;
+/// A window that lasts until all keys were asked for: what is over meanwhile is removed.
+const SHORT_MS: u64 = HOUR_MS;
 
 fn limits() -> Value {
     json!({
@@ -96,7 +97,7 @@ async fn a_key_is_one_row_of_one_shard() {
             let questions: Vec<_> = (start..start + 500)
                 .map(|index| charge("region", &format!("key{index}"), 1))
                 .collect();
-            let decisions = client.batch(&questions).await.unwrap();
+            let decisions = ask_all(&client, &questions).await;
             assert!(
                 decisions.iter().all(|decision| decision.allowed),
                 "{:?}",
@@ -229,13 +230,13 @@ async fn keys_that_are_over_are_removed() {
     assert_eq!(all(&workerd), [KEYS; 3], "states, pools, escrows");
     workerd.restart().await.unwrap();
     let witness = workerd.witness().unwrap();
-    let later = Duration::from_millis(2 * PURGE_MS + 60_000);
-    for minutes in 0..2 {
+    let later = Duration::from_millis(SHORT_MS + 2 * PURGE_MS + 60_000);
+    for round in 0..2 {
         // The first contact of an object with a new key may be the one that looks what is over, or the next.
-        witness.ahead(later * (minutes + 1)).await.unwrap();
+        witness.ahead(later * (round + 1)).await.unwrap();
         for shard in 0..4 {
             for limit in ["short", "global_short"] {
-                let key = key_in(shard, 500 + minutes as usize);
+                let key = key_in(shard, 500 + round as usize);
                 await_allowed(&client, &charge(limit, &key, 1)).await;
             }
         }

@@ -176,9 +176,9 @@ async fn a_used_quota_is_back_in_full_with_its_next_day() {
         );
     }
     let midnight = midnight_after(epoch_ms(), &berlin());
-    // Ten seconds before midnight nothing is back, a second after it everything is.
+    // A minute before midnight nothing is back, a second after it everything is.
     let ahead = |ms: u64| Duration::from_millis(ms.saturating_sub(epoch_ms()));
-    witness.ahead(ahead(midnight - 10_000)).await.unwrap();
+    witness.ahead(ahead(midnight - 60_000)).await.unwrap();
     for limit in ["region", "isolate", "global"] {
         assert!(
             !take(&client, limit, "k", 1).await.allowed,

@@ -7,8 +7,7 @@ use weir_tests::client::Client;
 use weir_tests::workerd::Workerd;
 
 use crate::limits::{
-    HOUR_MS, LONG_MS, alone, await_allowed, await_left, decide, fixed, key_in, left, start, still,
-    take,
+    HOUR_MS, LONG_MS, alone, await_allowed, await_left, decide, fixed, key_in, start, still, take,
 };
 
 fn limits() -> Value {
@@ -53,7 +52,7 @@ async fn all_admits_when_each_does_and_charges_each_or_none() {
             (true, "second", 1, 4),
             "the one with the least left binds, by the dimension's name"
         );
-        assert_eq!(left(&client, "wide", &wide).await, 7);
+        await_left(&client, "wide", &wide, 7).await;
         let denied = decide(&client, &ask(2)).await;
         assert_eq!(
             (

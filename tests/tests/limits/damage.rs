@@ -11,7 +11,7 @@ use weir_tests::clock::now;
 use weir_tests::storage::{Damage, objects};
 use weir_tests::workerd::Workerd;
 
-use crate::limits::{HOUR_MS, LONG_MS, SETTLING, alone, decide, fixed, key_in, start, take};
+use crate::limits::{HOUR_MS, LONG_MS, SETTLING, alone, decide, fixed, key_in, place, start, take};
 
 const BOUND: u64 = 5;
 const SHORT_MS: u64 = 1_000;
@@ -66,7 +66,7 @@ async fn a_key_whose_state_is_damaged_counts_as_used_up() {
                 "{limit} {harm:?}"
             );
         }
-        assert!(client.place("shape", &key, 1).await.unwrap().accepted);
+        assert!(place(&client, "shape", &key, 1).await.accepted);
         let log_before = workerd.log().len();
         let mut damaged = 0;
         workerd.kill_hard();
@@ -89,8 +89,8 @@ async fn a_key_whose_state_is_damaged_counts_as_used_up() {
                 "{limit}, {harm:?}"
             );
         }
-        let place = client.place("shape", &key, 1).await.unwrap();
-        assert!(!place.accepted, "{harm:?}: {place:?}");
+        let refused = place(&client, "shape", &key, 1).await;
+        assert!(!refused.accepted, "{harm:?}: {refused:?}");
         // What is logged takes its time to be read.
         let begun = now();
         loop {

@@ -211,9 +211,9 @@ async fn a_denial_says_when_to_retry_and_never_says_nothing() {
         let client = workerd.client(0).unwrap();
         let passed = ask(&client, &charge("log", "k", 5)).await;
         assert_eq!(passed.reply.header("retry-after"), None, "{dialect:?}");
-        let denied = ask(&client, &charge("gcra", "k", 20)).await;
-        assert!(denied.decision.allowed);
-        let denied = ask(&client, &charge("gcra", "k", 20)).await;
+        let whole = ask(&client, &charge("fixed", "k", 7)).await;
+        assert!(whole.decision.allowed);
+        let denied = ask(&client, &charge("fixed", "k", 7)).await;
         let retry_ms = denied.decision.retry_after_ms.expect("a time");
         let retry_s = retry_ms.div_ceil(1_000).to_string();
         assert_eq!(
@@ -221,7 +221,7 @@ async fn a_denial_says_when_to_retry_and_never_says_nothing() {
             Some(retry_s.as_str()),
             "{dialect:?}"
         );
-        let never = ask(&client, &charge("gcra", "k", 21)).await;
+        let never = ask(&client, &charge("fixed", "k", 8)).await;
         assert_eq!(never.decision.retry_after_ms, None);
         assert_eq!(never.reply.header("retry-after"), None, "{dialect:?}");
     }

@@ -26,7 +26,8 @@ use weir_tests::workerd::Workerd;
 
 use crate::limits::owners::{LOUD, LOUD_OWNS, NAMED, STRANGER, employ, shards};
 use crate::limits::{
-    HOUR_MS, alone, decide, decide_once, document, key_in, learn_shards, start, still, take,
+    HOUR_MS, alone, decide, decide_once, document, key_in, learn_shards, start, status_of, still,
+    take,
 };
 
 /// Far longer than a test.
@@ -227,7 +228,7 @@ async fn gateway() -> (Workerd, Origin) {
     let route = json!({
         "name": "api", "path": "/*", "tenant": { "header": "x-tenant" },
         "checks": [{ "limit": "each", "key": { "header": "x-key" } }],
-        "origin": { "url": origin.url(), "timeout_ms": 5_000 },
+        "origin": { "url": origin.url(), "timeout_ms": 20_000 },
     });
     let lowered = json!({
         "starts_at": epoch_ms() - 1_000, "expires_at": epoch_ms() + LATER_MS,
@@ -256,7 +257,7 @@ async fn statuses(client: &Client, tenant: &str, key: &str, requests: u64) -> Ve
             .header("cf-connecting-ip", "203.0.113.8")
             .header("x-tenant", tenant)
             .header("x-key", key);
-        all.push(client.send(request).await.unwrap().status);
+        all.push(status_of(client, &request).await);
     }
     all
 }

@@ -1,11 +1,15 @@
 //! The limits of a policy: saved as they were written, in force at once, refused with their field.
 
+use reqwest::Method;
+use reqwest::header::IF_MATCH;
 use serde_json::{Value, json};
 use weir_tests::calls::charge_keys;
+use weir_tests::client::Client;
 use weir_tests::fixtures::with;
+use weir_tests::reply::Reply;
 use weir_tests::workerd::Setup;
 
-use crate::limits::{alone, decide, document, start, still, take};
+use crate::limits::{alone, answered, decide, document, start, still, take};
 
 /// One of everything that the document has.
 fn limits() -> Value {
@@ -183,6 +187,13 @@ fn bad() -> Vec<(&'static str, Value, &'static str)> {
     ]
 }
 
+/// What a policy that is refused is answered.
+async fn refused(client: &Client, candidate: &Value, etag: &str) -> Reply {
+    let request = client.request(Method::PUT, "/operator/v1/policy");
+    let request = request.header(IF_MATCH, etag).json(candidate);
+    answered(client, &request).await
+}
+
 #[tokio::test]
 async fn a_bad_limit_names_its_field_and_changes_nothing() {
     let base = json!({ "base": still(5), "pair": { "all": ["base"] }, "shape": limits()["shape"] });
@@ -196,10 +207,7 @@ async fn a_bad_limit_names_its_field_and_changes_nothing() {
             &format!("/limits/{name}"),
             body.clone(),
         );
-        let reply = client
-            .put_policy(&candidate, Some(&before.etag))
-            .await
-            .unwrap();
+        let reply = refused(&client, &candidate, &before.etag).await;
         let problem = reply
             .problem()
             .unwrap_or_else(|error| panic!("{body}: {error:#}"));
@@ -216,10 +224,7 @@ async fn a_bad_limit_names_its_field_and_changes_nothing() {
             "/rate_limit_headers",
             dialect.clone(),
         );
-        let reply = client
-            .put_policy(&candidate, Some(&before.etag))
-            .await
-            .unwrap();
+        let reply = refused(&client, &candidate, &before.etag).await;
         let problem = reply.problem().unwrap();
         assert_eq!(
             (problem.status, problem.field.as_deref()),

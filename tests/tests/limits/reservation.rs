@@ -13,16 +13,15 @@ use weir_tests::fixtures::BUDGET;
 use weir_tests::workerd::Workerd;
 
 use crate::limits::{
-    BUDGET_LIMIT, HOUR_MS, LONG_MS, alone, await_allowed, await_left, decide, fixed, key_in, left,
-    start, still, take,
+    BUDGET_LIMIT, HOUR_MS, LONG_MS, TRIES, alone, await_allowed, await_left, decide, fixed, key_in,
+    left, settle, start, still, take,
 };
 
 const BOUND: u64 = 20;
 
 /// For how long a settlement waits for the coordinator to charge what was used beyond. What takes longer is not charged, and
-/// tried again so often.
+/// tried again.
 const COORDINATOR_WAITED: Duration = Duration::from_millis(COORDINATOR_CALL_MS_MAX);
-const TRIES: usize = 5;
 
 fn limits() -> Value {
     json!({
@@ -89,7 +88,7 @@ async fn what_was_reserved_and_not_used_is_given_back() {
                 !take(&client, limit, key, BOUND - cost + 1).await.allowed,
                 "{limit}: it is charged in full"
             );
-            let result = client.settle(&reservation, actual).await.unwrap();
+            let result = settle(&client, &reservation, actual).await;
             assert_eq!(result, settled(cost, actual, refunded, 0), "{limit}, {key}");
             assert_rest(&client, limit, key, BOUND - actual).await;
         }
@@ -104,7 +103,7 @@ async fn what_was_used_beyond_is_charged_as_far_as_the_limit_goes() {
             let key = format!("within {attempt}");
             let reservation = reserve(&client, charge(limit, &key, 8)).await;
             let asked = now();
-            let result = client.settle(&reservation, 13).await.unwrap();
+            let result = settle(&client, &reservation, 13).await;
             if result.debt < 5 && asked.elapsed() >= COORDINATOR_WAITED && attempt < TRIES {
                 continue;
             }
@@ -115,7 +114,7 @@ async fn what_was_used_beyond_is_charged_as_far_as_the_limit_goes() {
 
         let reservation = reserve(&client, charge(limit, "beyond", 8)).await;
         assert!(take(&client, limit, "beyond", 9).await.allowed);
-        let result = client.settle(&reservation, 1_000).await.unwrap();
+        let result = settle(&client, &reservation, 1_000).await;
         assert_eq!(
             (result.reserved, result.actual, result.refunded),
             (8, 1_000, 0),
@@ -152,10 +151,8 @@ async fn settle_of_budget() -> bool {
     let first = reserve(&client, of(600)).await;
     let second = reserve(&client, of(300)).await;
     assert!(!decide(&client, &of(101)).await.allowed);
-    assert_eq!(
-        client.settle(&first, 100).await.unwrap(),
-        settled(600, 100, 500, 0)
-    );
+    let result = settle(&client, &first, 100).await;
+    assert_eq!(result, settled(600, 100, 500, 0));
     let third = decide(&client, &reserved(of(BUDGET_LIMIT))).await;
     assert_eq!(
         (third.allowed, third.reservation),
@@ -163,7 +160,7 @@ async fn settle_of_budget() -> bool {
         "what is denied reserves nothing"
     );
     let asked = now();
-    let result = client.settle(&second, 350).await.unwrap();
+    let result = settle(&client, &second, 350).await;
     if result.debt < 50 && asked.elapsed() >= COORDINATOR_WAITED {
         return true;
     }
@@ -180,17 +177,13 @@ async fn every_part_of_a_question_is_settled_in_its_own_measure() {
     // Twice and half of the cost: 8 of 20 and 2 of 20.
     let question = charge_keys("pair", &[("a", &a), ("b", &b)], 4);
     let released = reserve(&client, question.clone()).await;
-    assert_eq!(
-        client.settle(&released, 0).await.unwrap(),
-        settled(4, 0, 4, 0)
-    );
+    let result = settle(&client, &released, 0).await;
+    assert_eq!(result, settled(4, 0, 4, 0));
     await_left(&client, "fixed", &a, BOUND).await;
     await_left(&client, "gcra", &b, BOUND).await;
     let partly = reserve(&client, question).await;
-    assert_eq!(
-        client.settle(&partly, 3).await.unwrap(),
-        settled(4, 3, 1, 0)
-    );
+    let result = settle(&client, &partly, 3).await;
+    assert_eq!(result, settled(4, 3, 1, 0));
     await_left(&client, "fixed", &a, BOUND - 6).await;
     await_left(&client, "gcra", &b, BOUND - 2).await;
 
@@ -200,10 +193,8 @@ async fn every_part_of_a_question_is_settled_in_its_own_measure() {
         charge("planet", "k", 10),
     ];
     let several = reserve(&client, together("pro:a", &checks)).await;
-    assert_eq!(
-        client.settle(&several, 40).await.unwrap(),
-        settled(100, 40, 60, 0)
-    );
+    let result = settle(&client, &several, 40).await;
+    assert_eq!(result, settled(100, 40, 60, 0));
     await_left(&client, "log", "k", BOUND - 1).await;
     // One request was made, whatever it cost; of the ten, four in ten were used.
     assert_rest(&client, "planet", "k", BOUND - 4).await;

@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 use weir_shared::limits::RESERVATION_MS;
 use weir_tests::calls::{charge, charge_keys, reserved};
 use weir_tests::client::Client;
-use weir_tests::clock::{epoch_ms, now};
+use weir_tests::clock::epoch_ms;
 use weir_tests::fixtures::BUDGET;
 use weir_tests::storage::{count, databases};
 use weir_tests::witness::Witness;
 use weir_tests::workerd::{Setup, Workerd};
 
 use crate::limits::{
-    LONG_MS, SETTLING, alone, await_allowed, await_left, decide, fixed, key_in, left, start, still,
+    LONG_MS, alone, await_allowed, await_left, decide, fixed, key_in, left, settle, start, still,
     take,
 };
 
@@ -63,14 +63,14 @@ async fn a_second_settlement_answers_the_first_result_from_anywhere() {
     for question in questions(0) {
         let reservation = reserve(&clients[0], question.clone()).await;
         // The first comes from another region than the one that was charged.
-        let first = clients[2].settle(&reservation, 4).await.unwrap();
+        let first = settle(&clients[2], &reservation, 4).await;
         assert_eq!(
             (first.reserved, first.actual, first.refunded, first.debt),
             (10, 4, 6, 0),
             "{question}"
         );
         for (client, actual) in clients.iter().zip([0, 10, 15]) {
-            let again = client.settle(&reservation, actual).await.unwrap();
+            let again = settle(client, &reservation, actual).await;
             assert_eq!(again, first, "{question}: settled again with {actual}");
         }
     }
@@ -88,7 +88,7 @@ async fn of_concurrent_settlements_one_counts_and_all_are_told_the_same() {
         let reservation = reserve(&clients[0], question.clone()).await;
         let settling = (0..12_u64).map(|index| {
             let (client, reservation) = (clients[index as usize % 3].clone(), reservation.clone());
-            async move { client.settle(&reservation, index).await.unwrap() }
+            async move { settle(&client, &reservation, index).await }
         });
         let results = join_all(settling).await;
         assert!(
@@ -119,7 +119,7 @@ async fn a_settlement_is_forgotten_when_nobody_can_repeat_it() {
     let mut workerd = start(alone(), limits()).await;
     let client = workerd.client(0).unwrap();
     let reservation = reserve(&client, charge("fixed", "k", 10)).await;
-    client.settle(&reservation, 4).await.unwrap();
+    settle(&client, &reservation, 4).await;
     workerd.kill_hard();
     for region in settling(&workerd) {
         let sql = "INSERT INTO settlements (op, expires_at, body) SELECT 'old' || op, 1, body FROM settlements";
@@ -128,7 +128,7 @@ async fn a_settlement_is_forgotten_when_nobody_can_repeat_it() {
     assert_eq!((kept(&workerd, false), kept(&workerd, true)), (1, 1));
     workerd.restart().await.unwrap();
     let reservation = reserve(&client, charge("fixed", "other", 10)).await;
-    client.settle(&reservation, 4).await.unwrap();
+    settle(&client, &reservation, 4).await;
     workerd.kill_hard();
     assert_eq!((kept(&workerd, false), kept(&workerd, true)), (2, 0));
 }
@@ -142,20 +142,17 @@ async fn a_settlement_is_remembered_across_a_kill() {
     let mut open = Vec::new();
     for question in questions(0) {
         let reservation = reserve(&clients[0], question).await;
-        settled.push((
-            clients[0].settle(&reservation, 4).await.unwrap(),
-            reservation,
-        ));
+        settled.push((settle(&clients[0], &reservation, 4).await, reservation));
     }
     for question in questions(1) {
         open.push(reserve(&clients[0], question).await);
     }
     workerd.restart().await.unwrap();
     for (first, reservation) in &settled {
-        assert_eq!(clients[1].settle(reservation, 9).await.unwrap(), *first);
+        assert_eq!(settle(&clients[1], reservation, 9).await, *first);
     }
     for reservation in &open {
-        let late = clients[1].settle(reservation, 4).await.unwrap();
+        let late = settle(&clients[1], reservation, 4).await;
         assert_eq!((late.reserved, late.actual, late.debt), (10, 4, 0));
         assert!(late.refunded <= 6, "{late:?}");
     }
@@ -190,7 +187,7 @@ async fn nothing_is_given_back_into_another_window() {
         tokio::time::sleep(Duration::from_millis(window_is_over)).await;
         // The next window is used up, then the reservation of the one before is released.
         let all = await_allowed(&client, &question).await;
-        let result = client.settle(&reservation, 0).await.unwrap();
+        let result = settle(&client, &reservation, 0).await;
         assert_eq!(
             (result.reserved, result.refunded, result.debt),
             (BOUND, 0, 0),
@@ -218,7 +215,7 @@ async fn an_unsettled_reservation_expires_and_stays_charged() {
             .unwrap();
     }
     assert_eq!(
-        clients[1].settle(&early, 0).await.unwrap().refunded,
+        settle(&clients[1], &early, 0).await.refunded,
         10,
         "it is not over yet"
     );
@@ -293,7 +290,7 @@ async fn a_reservation_that_was_made_up_is_refused() {
         BOUND - 10,
         "nothing was given back"
     );
-    assert_eq!(client.settle(&genuine, 0).await.unwrap().refunded, 10);
+    assert_eq!(settle(&client, &genuine, 0).await.refunded, 10);
 }
 
 /// The region's object does not answer: the settlement fails as a whole and can be tried again.
@@ -316,15 +313,8 @@ async fn a_settlement_that_failed_half_way_can_be_tried_again() {
         let failed = client.post("/v1/settle", &body).await.unwrap();
         assert_eq!(failed.status, 503, "{call} {kind:?}: {}", failed.text());
         witness.calm().await.unwrap();
-        let start = now();
         // The first settlement said what was used; a later one cannot say otherwise where that was heard.
-        let result = loop {
-            match client.settle(&reservation, 4).await {
-                Ok(result) => break result,
-                Err(error) => assert!(start.elapsed() < SETTLING, "{call} {kind:?}: {error:#}"),
-            }
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        };
+        let result = settle(&client, &reservation, 4).await;
         assert_eq!(
             (result.reserved, result.actual, result.debt),
             (10, 4, 0),

@@ -8,7 +8,7 @@ use weir_tests::clock::now;
 use weir_tests::fixtures::with;
 use weir_tests::workerd::{Setup, Workerd};
 
-use crate::limits::{LONG_MS, SETTLING, alone, decide, document, fixed};
+use crate::limits::{LONG_MS, SETTLING, alone, answered, decide, document, fixed};
 
 /// A limit of each tenant's own at every scope, a meter and a guard: 3 for all, 5 for the tier `pro`, 7 for one of its tenants.
 async fn deployment(setup: Setup) -> Workerd {
@@ -88,7 +88,7 @@ async fn a_tenants_own_numbers_are_changed_told_and_taken_back() {
     let patch = async |body: Value| -> Value {
         let request = client.request(Method::PATCH, "/operator/v1/tenants/pro:big");
         let request = request.header(IF_MATCH, "*").json(&body);
-        client.send(request).await.unwrap().ok().unwrap()
+        answered(&client, &request).await.ok().unwrap()
     };
     let told = |reply: &Value| {
         let limit = reply["effective"]["limits"]["region"]["limit"].clone();
@@ -108,7 +108,7 @@ async fn a_tenants_own_numbers_are_changed_told_and_taken_back() {
     let request = client.request(Method::PATCH, "/operator/v1/tenants/pro:big");
     let request = request.header(IF_MATCH, "*");
     let request = request.json(&json!({ "limits": { "region": { "limit": 0 } } }));
-    let refused = client.send(request).await.unwrap().problem().unwrap();
+    let refused = answered(&client, &request).await.problem().unwrap();
     assert_eq!(
         (refused.status, refused.field.as_deref()),
         (400, Some("/limits/region/limit"))

@@ -1,5 +1,7 @@
 //! Holders of limits that are out of reach: a decision all the same, as the policy says.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use weir_shared::wire::check::Reason;
 use weir_tests::calls::{charge, charge_keys, together};
@@ -7,10 +9,13 @@ use weir_tests::clock::now;
 use weir_tests::witness::Fault;
 
 use crate::limits::{
-    SETTLING, alone, await_allowed, await_left, decide, decide_once, key_in, start, still, take,
+    TRIES, alone, await_allowed, await_left, decide, decide_once, key_in, start, still, take,
 };
 
 const BOUND: u64 = 10;
+
+/// How long a decision takes at most that is made without the holder, on a busy machine.
+const ANSWERED: Duration = Duration::from_secs(8);
 
 fn limits() -> Value {
     let with = |on_unavailable: &str| {
@@ -36,21 +41,22 @@ async fn a_shard_out_of_reach_denies_or_allows_as_the_policy_says() {
         assert!(take(&client, limit, "k", 1).await.allowed);
     }
     // Those that are open have nothing drawn ahead any more.
-    tokio::time::sleep(std::time::Duration::from_millis(1_500)).await;
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
     witness
         .fault("Region/decide", Fault::Refuse, 1_000_000)
         .await
         .unwrap();
     for (limit, allowed) in [("strict", false), ("denies", false), ("lenient", true)] {
         let asked = now();
-        let decision = decide_once(&client, &charge(limit, "k", 2)).await;
+        // All that is left: more than an isolate that has not given back what it drew ahead has of it.
+        let decision = decide_once(&client, &charge(limit, "k", BOUND - 1)).await;
         assert_eq!(
             (decision.allowed, decision.reason, decision.binding.as_str()),
             (allowed, Reason::Unavailable, limit),
             "{decision:?}"
         );
         assert_eq!(decision.retry_after_ms == Some(0), allowed, "{decision:?}");
-        assert!(asked.elapsed() < SETTLING, "{limit}: {:?}", asked.elapsed());
+        assert!(asked.elapsed() < ANSWERED, "{limit}: {:?}", asked.elapsed());
     }
     witness.calm().await.unwrap();
     for limit in ["strict", "denies", "lenient"] {
@@ -84,12 +90,24 @@ async fn the_rest_of_a_question_is_decided_without_the_one_that_is_out_of_reach(
     );
     await_left(&client, "strict", &near, BOUND).await;
     await_left(&client, "other", &far, BOUND).await;
-    let either = charge_keys("either", &[("strict", &near), ("other", &far)], 1);
-    witness
-        .fault("Region/decide", Fault::Refuse, 1)
-        .await
-        .unwrap();
-    let one = decide_once(&client, &either).await;
+    let mut one = None;
+    for nth in 1..=TRIES {
+        let (strict, other) = (key_in(0, nth), key_in(1, nth));
+        let either = charge_keys("either", &[("strict", &strict), ("other", &other)], 1);
+        witness.calm().await.unwrap();
+        witness
+            .fault("Region/decide", Fault::Refuse, 1)
+            .await
+            .unwrap();
+        let decision = decide_once(&client, &either).await;
+        // Where the machine stands still the other is out of reach, too.
+        let both = decision.reason == Reason::Unavailable;
+        one = Some(decision);
+        if !both {
+            break;
+        }
+    }
+    let one = one.expect("a decision");
     assert!(one.allowed, "one of two is enough: {one:?}");
     assert_eq!(one.reason, Reason::Admitted);
     let mixed = charge_keys("mixed", &[("lenient", &near), ("other", &far)], BOUND);

@@ -6,7 +6,7 @@ use weir_tests::client::Client;
 use weir_tests::reply::Reply;
 use weir_tests::workerd::{Setup, Workerd};
 
-use crate::metering::{acquire, acquired, left, slot_call, start, still};
+use crate::metering::{acquire, acquired, decide, left, slot_call, start, still};
 
 async fn deployment() -> (Workerd, Client) {
     let meters = json!({ "rows": still(10), "bytes": still(10) });
@@ -154,13 +154,7 @@ async fn a_slot_that_was_not_given_changes_nothing() {
     let (_, mac_of_second) = second.rsplit_once('.').unwrap();
     let flipped: String = body.chars().rev().collect();
     let reservation = json!({ "tenant": "pro:a", "meter": "rows", "reserve": true });
-    let reservation = client
-        .decide(&reservation)
-        .await
-        .unwrap()
-        .decision
-        .reservation
-        .unwrap();
+    let reservation = decide(&client, &reservation).await.reservation.unwrap();
     let forged = [
         "x".to_owned(),
         "x.y".to_owned(),

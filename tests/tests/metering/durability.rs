@@ -109,7 +109,7 @@ async fn a_debt_outlives_the_death_of_who_keeps_it() {
 #[tokio::test(flavor = "multi_thread")]
 async fn slots_outlive_the_death_of_who_keeps_them_and_are_released_by_their_texts() {
     let guards =
-        json!({ "queries": { "concurrency": 3, "per_minute": "unlimited", "lease_ms": 120_000 } });
+        json!({ "queries": { "concurrency": 3, "per_minute": "unlimited", "lease_ms": 600_000 } });
     let mut workerd = start(Setup::isolates(&["weur", "apac"]), json!({}), guards).await;
     let clients = workerd.clients().unwrap();
     let slots = [

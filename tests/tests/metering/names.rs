@@ -14,7 +14,7 @@ use weir_tests::fixtures::with;
 use weir_tests::storage::{count, databases, objects};
 use weir_tests::workerd::{Setup, Workerd};
 
-use crate::metering::{charge, document, meter, offer, restart, still, take};
+use crate::metering::{charge, document, meter, offer, restart, still, take, take_once};
 
 /// Names that the normal run invents. All 10^6 of them: `WEIR_NAMES=1000000`.
 const NAMES: usize = 4_000;
@@ -68,7 +68,7 @@ async fn a_million_names_stay_within_the_bounds_and_cost_the_named_tenant_nothin
         });
         let asked = now();
         let known = async {
-            let known = take(&client, KNOWN, "flow", 1).await;
+            let known = take_once(&client, KNOWN, "flow", 1).await;
             (known, asked.elapsed())
         };
         let (decisions, (known, took)) = tokio::join!(join_all(batches), known);

@@ -11,7 +11,7 @@ use weir_tests::clock::now;
 use weir_tests::watch::{Stood, Watch};
 use weir_tests::workerd::Setup;
 
-use crate::metering::{charge, meter, offer, start, take};
+use crate::metering::{admitted, charge, decide, meter, offer_once, start, take_once};
 
 /// How long the neighbours run, and where the machine is too slow for so many calls of the modest one, at most.
 const RUN: Duration = Duration::from_secs(4);
@@ -88,7 +88,7 @@ async fn modest(client: &Client, tenant: &str, street: &Street) -> Modest {
             continue;
         }
         let sent = now();
-        let decision = take(client, tenant, "results", 1).await;
+        let decision = take_once(client, tenant, "results", 1).await;
         calls.push((sent, now()));
         asked += 1;
         // What is not answered in time is judged by its time.
@@ -113,7 +113,8 @@ async fn heavy(client: &Client, tenant: &str, street: &Street) -> Heavy {
     let mut rounds = 0;
     while !street.over.load(Ordering::Relaxed) {
         let sent = now();
-        heavy.admitted += offer(client, tenant, "results", HEAVY_BATCH).await;
+        let decisions = offer_once(client, tenant, "results", HEAVY_BATCH).await;
+        heavy.admitted += admitted(&decisions);
         heavy.latencies.push(sent.elapsed());
         heavy.offered += HEAVY_BATCH as u64;
         let offered = &street.offered;
@@ -132,10 +133,7 @@ async fn together(modest_name: &str, heavy_name: &str) -> (Modest, Heavy, Durati
     let clients = workerd.clients().unwrap();
     for client in &clients {
         // Warm: the first call of an isolate finds its objects.
-        client
-            .decide(&charge("free:warm", "results", 1))
-            .await
-            .unwrap();
+        decide(client, &charge("free:warm", "results", 1)).await;
     }
     let (street, started) = (Street::default(), now());
     let watch = Watch::start(&clients[..1]);

@@ -8,7 +8,9 @@ use weir_tests::fixtures::with;
 use weir_tests::witness::Fault;
 use weir_tests::workerd::Setup;
 
-use crate::metering::{SETTLING, acquire, await_left, release, slot_call, start, still, take};
+use crate::metering::{
+    SETTLING, acquire, acquire_once, await_left, release, slot_call, start, still, take_once,
+};
 
 fn lenient(body: Value) -> Value {
     with(body, "/on_unavailable", json!("allow"))
@@ -29,7 +31,7 @@ async fn a_shard_of_the_deployment_out_of_reach_denies_or_allows_as_the_policy_s
         .unwrap();
     for (meter, allowed) in [("strict", false), ("lenient", true)] {
         let asked = now();
-        let decision = take(&client, "pro:a", meter, 2).await;
+        let decision = take_once(&client, "pro:a", meter, 2).await;
         assert_eq!(
             (decision.allowed, decision.reason),
             (allowed, Reason::Unavailable),
@@ -37,7 +39,7 @@ async fn a_shard_of_the_deployment_out_of_reach_denies_or_allows_as_the_policy_s
         );
         assert!(asked.elapsed() < SETTLING);
     }
-    let refused = acquire(&client, "strict", "pro:a").await;
+    let refused = acquire_once(&client, "strict", "pro:a").await;
     assert_eq!(refused.status, 503, "{}", refused.text());
     assert!(refused.header("retry-after").is_some());
     // What lets pass without its guard is given a slot that holds nothing.
@@ -72,14 +74,15 @@ async fn what_was_charged_for_a_lost_answer_is_undone() {
         .fault("Coordinator/decide", Fault::Lose, 1)
         .await
         .unwrap();
-    let lost = take(&client, "pro:a", "m", 4).await;
+    let lost = take_once(&client, "pro:a", "m", 4).await;
     assert_eq!((lost.allowed, lost.reason), (false, Reason::Unavailable));
     await_left(&client, "pro:a", "m", 10).await;
     witness
         .fault("Coordinator/decide", Fault::Lose, 1)
         .await
         .unwrap();
-    assert_eq!(acquire(&client, "queries", "pro:a").await.status, 503);
+    let lost = acquire_once(&client, "queries", "pro:a").await;
+    assert_eq!(lost.status, 503);
     let started = now();
     while acquire(&client, "queries", "pro:a").await.status != 200 {
         assert!(

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use weir_tests::fixtures::with;
 
-use crate::operator::{FAIRNESS, await_that, decide, deployment, document, get, start};
+use crate::operator::{FAIRNESS, await_that, decide, decided, document, get, start};
 
 fn tenant<'a>(report: &'a Value, name: &str) -> &'a Value {
     let tenants = report["tenants"].as_array().expect("a list");
@@ -13,15 +13,16 @@ fn tenant<'a>(report: &'a Value, name: &str) -> &'a Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_report_the_tenants_view_and_the_driver_count_the_same() {
-    let (_workerd, client) = deployment().await;
+    let units = |step: u64| 1 + step % 7;
+    let metered = |step| json!({ "tenant": "acme", "meter": "bytes", "cost": units(step) });
+    let guarded = json!({ "tenant": "acme", "guard": "queries" });
+    let budgeted = json!({ "tenant": "acme", "budget": "tokens", "cost": 5 });
+    let metered = (0..40).map(metered).collect::<Vec<_>>();
+    let checks = [metered, vec![guarded; 5], vec![budgeted; 10]].concat();
+    let (_workerd, client, decisions) = decided(&checks).await;
     let (mut admitted, mut shed) = ([0_u64; 2], [0_u64; 2]);
-    for step in 0..40_u64 {
-        let units = 1 + step % 7;
-        let decision = decide(
-            &client,
-            json!({ "tenant": "acme", "meter": "bytes", "cost": units }),
-        )
-        .await;
+    for (step, decision) in (0..).zip(&decisions[..40]) {
+        let units = units(step);
         let counted = if decision.allowed {
             &mut admitted
         } else {
@@ -34,18 +35,12 @@ async fn the_report_the_tenants_view_and_the_driver_count_the_same() {
         "both must occur: {admitted:?} {shed:?}"
     );
     let mut slots = [0_u64; 2];
-    for _ in 0..5 {
-        let decision = decide(&client, json!({ "tenant": "acme", "guard": "queries" })).await;
+    for decision in &decisions[40..45] {
         slots[usize::from(!decision.allowed)] += 1;
     }
     assert_eq!(slots, [2, 3], "two slots and no more");
     let mut used = 0;
-    for _ in 0..10 {
-        let decision = decide(
-            &client,
-            json!({ "tenant": "acme", "budget": "tokens", "cost": 5 }),
-        )
-        .await;
+    for decision in &decisions[45..] {
         used += u64::from(decision.allowed) * 5;
     }
     let meter = json!({
@@ -107,6 +102,6 @@ async fn a_report_without_tenants_is_a_list_and_pages_of_one_are_cut_on_the_serv
         .collect();
     assert_eq!(names, ["c", "b"]);
     assert_eq!(page["tenants"][0]["effective"], Value::Null);
-    let found = get(&client, &format!("{FAIRNESS}?search=A")).await;
-    assert_eq!(found["page"]["total"], 1);
+    let found = format!("{FAIRNESS}?search=A");
+    await_that(&client, &found, |report| report["page"]["total"] == 1).await;
 }

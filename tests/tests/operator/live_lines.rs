@@ -10,8 +10,10 @@ use weir_tests::client::{Client, budget_check};
 use weir_tests::clock::now;
 use weir_tests::fixtures::{BUDGET, policy, with};
 use weir_tests::socket::Socket;
-use weir_tests::witness::Fault;
+use weir_tests::witness::{Fault, Witness};
 use weir_tests::workerd::{REGIONS, Setup, TOKEN, Workerd};
+
+use crate::operator::TRIES;
 
 const LIVE: &str = "/operator/v1/live";
 
@@ -29,7 +31,7 @@ async fn deployment() -> (Workerd, Client) {
         let there = client.in_region(region);
         let revision = saved.revision().unwrap();
         there
-            .await_revision(revision, Duration::from_secs(10))
+            .await_revision(revision, Duration::from_secs(60))
             .await
             .unwrap();
     }
@@ -114,25 +116,28 @@ async fn every_region_tells_over_one_socket_as_soon_as_over_its_own() {
     );
 }
 
+/// Calls of ledgers so far.
+async fn of_ledgers(witness: &Witness) -> u64 {
+    let seen = witness.seen().await.unwrap();
+    let calls = seen.calls.iter();
+    let calls = calls.filter(|(call, _)| call.starts_with("Ledger/") && !call.ends_with("/alarm"));
+    calls.map(|(_, count)| count).sum()
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn open_lines_cost_no_calls_of_objects() {
     let (workerd, client) = deployment().await;
     let witness = workerd.witness().unwrap();
     let mut socket = with_lines(&client).await;
-    let before = witness.seen().await.unwrap();
-    tokio::time::sleep(IDLE).await;
-    let after = witness.seen().await.unwrap();
-    let of_ledgers = |seen: &weir_tests::witness::Seen| -> u64 {
-        let calls = seen.calls.iter();
-        let calls =
-            calls.filter(|(call, _)| call.starts_with("Ledger/") && !call.ends_with("/alarm"));
-        calls.map(|(_, count)| count).sum()
-    };
-    println!(
-        "in {IDLE:?} without traffic: {} calls of ledgers",
-        of_ledgers(&after) - of_ledgers(&before)
-    );
-    assert_eq!(of_ledgers(&after), of_ledgers(&before));
+    let mut calls = Vec::new();
+    while calls.last() != Some(&0) {
+        // What was told late comes to an end; what a line costs does not.
+        assert!(calls.len() < TRIES, "{calls:?} in {IDLE:?} each");
+        let before = of_ledgers(&witness).await;
+        tokio::time::sleep(IDLE).await;
+        calls.push(of_ledgers(&witness).await - before);
+    }
+    println!("in {IDLE:?} each without traffic: {calls:?} calls of ledgers");
     for line in 1..=REGIONS.len() as u64 {
         socket
             .send(&json!({ "do": "ask", "line": line }).to_string())

@@ -6,7 +6,7 @@ use weir_tests::client::Client;
 use weir_tests::reply::Reply;
 use weir_tests::schema::OpenApi;
 
-use crate::operator::{SETTLING, decide, deployment, patch};
+use crate::operator::{FAIRNESS, await_that, decide_there, deployment, got, patch, posted};
 
 async fn fetched(client: &Client) -> OpenApi {
     OpenApi(
@@ -73,7 +73,7 @@ async fn real_answers_keep_to_the_document() {
         assert_keeps_to(&openapi, "POST", "/v1/check", &reply);
     }
     let reserved = json!({ "tenant": "acme", "budget": "tokens", "cost": 2, "reserve": true });
-    let reservation = decide(&client, reserved).await.reservation;
+    let reservation = decide_there(&client, reserved).await.reservation;
     let posts = [
         (
             "/v1/check/batch",
@@ -108,7 +108,7 @@ async fn real_answers_keep_to_the_document() {
         ("/operator/v1/tokens", json!({ "name": "t" })),
     ];
     for (path, body) in &posts {
-        let reply = client.post(path, body).await.unwrap();
+        let reply = posted(&client, path, body).await;
         assert_keeps_to(&openapi, "POST", path, &reply);
     }
     for (path, body) in [
@@ -132,7 +132,10 @@ async fn real_answers_keep_to_the_document() {
     let blind = patch(&client, "acme", &json!({ "weight": 9 }), None).await;
     assert_keeps_to(&openapi, "PATCH", "/operator/v1/tenants/{id}", &blind);
     // What was counted has arrived, so that the reports are not empty.
-    tokio::time::sleep(SETTLING / 4).await;
+    await_that(&client, FAIRNESS, |report| {
+        !report["tenants"].as_array().unwrap().is_empty()
+    })
+    .await;
     for (path, query) in [
         ("/healthz", ""),
         ("/v1/fairness", "?tenant=acme"),
@@ -155,7 +158,7 @@ async fn real_answers_keep_to_the_document() {
         let asked = path.replace("{id}", "acme").replace("{name}", "tokens");
         let id = "17.5a0a02d29c9c2c19.weur.over_share.budget.tokens";
         let asked = asked.replace("{decision}", id);
-        let reply = client.get(&format!("{asked}{query}")).await.unwrap();
+        let reply = got(&client, &format!("{asked}{query}")).await;
         assert_keeps_to(&openapi, "GET", path, &reply);
     }
     let (session, _) = client

@@ -3,7 +3,9 @@
 use serde_json::json;
 use weir_tests::fixtures::with;
 
-use crate::operator::{TOKENS, assert_problem, deployment, document, get, start};
+use crate::operator::{
+    TOKENS, assert_problem, await_known, deployment, document, get, got, posted, start,
+};
 
 const OWN: &str = "/v1/fairness";
 
@@ -11,9 +13,10 @@ const OWN: &str = "/v1/fairness";
 async fn a_tenant_reads_itself_and_no_other() {
     let (_workerd, client) = deployment().await;
     let asked = json!({ "name": "acme", "role": "tenant", "tenant": "acme" });
-    let made = client.post(TOKENS, &asked).await.unwrap();
+    let made = posted(&client, TOKENS, &asked).await;
     let made: serde_json::Value = made.json().unwrap();
     let acme = client.with_token(made["token"].as_str().unwrap());
+    await_known(&acme, OWN).await;
     let own = get(&acme, OWN).await;
     assert_eq!(own["tenant"], "acme");
     assert_eq!(own["policy"]["tier"]["value"], "enterprise");
@@ -21,9 +24,9 @@ async fn a_tenant_reads_itself_and_no_other() {
         get(&acme, &format!("{OWN}?tenant=acme")).await["tenant"],
         "acme"
     );
-    let other = acme.get(&format!("{OWN}?tenant=hooli")).await.unwrap();
+    let other = got(&acme, &format!("{OWN}?tenant=hooli")).await;
     assert_problem("another tenant", &other, 403, None);
-    let operator = acme.get("/operator/v1/fairness").await.unwrap();
+    let operator = got(&acme, "/operator/v1/fairness").await;
     assert_problem("the operator's report", &operator, 403, None);
 }
 

@@ -7,7 +7,7 @@ use weir_shared::limits::POLICY_CHECKS_MAX;
 use weir_tests::clock;
 use weir_tests::fixtures::with;
 
-use crate::operator::{assert_problem, await_that, decide, deployment, document};
+use crate::operator::{assert_problem, await_that, decide, deployment, document, posted};
 
 const PREVIEW: &str = "/operator/v1/policy/preview";
 
@@ -41,7 +41,7 @@ async fn a_preview_says_who_gains_and_who_loses_and_changes_nothing() {
     .await;
     let before = client.policy().await.unwrap();
     let wider = with(document(), "/meters/bytes/per_sec", json!(1_000));
-    let preview: Value = client.post(PREVIEW, &wider).await.unwrap().ok().unwrap();
+    let preview: Value = posted(&client, PREVIEW, &wider).await.ok().unwrap();
     assert_eq!(preview["gains"], json!(["acme"]), "{preview}");
     assert_eq!(preview["loses"], json!([]));
     let row = &preview["rows"][0];
@@ -50,12 +50,8 @@ async fn a_preview_says_who_gains_and_who_loses_and_changes_nothing() {
         (&json!("meter"), &json!("bytes"), &json!(600))
     );
     assert_eq!(row["candidate"], 600);
-    let same: Value = client
-        .post(PREVIEW, &document())
-        .await
-        .unwrap()
-        .ok()
-        .unwrap();
+    let same = posted(&client, PREVIEW, &document()).await;
+    let same: Value = same.ok().unwrap();
     assert_eq!((&same["gains"], &same["loses"]), (&json!([]), &json!([])));
     assert_eq!(client.policy().await.unwrap(), before);
 }
@@ -84,7 +80,7 @@ async fn a_preview_tells_of_limits_and_of_every_tenant() {
     };
     await_that(&client, "/operator/v1/series?limit=own", counted).await;
     let narrow = with(document(), "/limits/own/limit", json!(4));
-    let preview: Value = client.post(PREVIEW, &narrow).await.unwrap().ok().unwrap();
+    let preview: Value = posted(&client, PREVIEW, &narrow).await.ok().unwrap();
     let rows = preview["rows"].as_array().unwrap();
     for (number, name) in names.iter().enumerate() {
         let asked = 14 - number as u64;

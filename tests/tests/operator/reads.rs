@@ -2,18 +2,12 @@
 
 use serde_json::{Value, json};
 
-use crate::operator::{assert_problem, await_that, decide, deployment, get};
+use crate::operator::{assert_problem, await_that, decide_there, decided, deployment, get, got};
 
 #[tokio::test]
 async fn budgets_series_and_costs_tell_what_was_counted() {
-    let (_workerd, client) = deployment().await;
-    for _ in 0..12 {
-        decide(
-            &client,
-            json!({ "tenant": "acme", "budget": "tokens", "cost": 3 }),
-        )
-        .await;
-    }
+    let check = json!({ "tenant": "acme", "budget": "tokens", "cost": 3 });
+    let (_workerd, client, _) = decided(&vec![check; 12]).await;
     let counted = |budgets: &Value| budgets["budgets"][0]["total"]["admitted_units"] == 36;
     let budgets = await_that(&client, "/operator/v1/budgets", counted).await;
     assert_eq!(budgets["budgets"][0]["name"], "tokens");
@@ -55,7 +49,11 @@ async fn budgets_series_and_costs_tell_what_was_counted() {
 async fn regions_say_whether_they_answer_and_by_which_policy() {
     let (_workerd, client) = deployment().await;
     let revision = client.policy().await.unwrap().revision().unwrap();
-    let regions = get(&client, "/operator/v1/regions").await;
+    let answers = |told: &Value| {
+        let mut all = told["regions"].as_array().unwrap().iter();
+        all.all(|one| one["reachable"] == true && one["policy_revision"] == revision)
+    };
+    let regions = await_that(&client, "/operator/v1/regions", answers).await;
     assert_eq!(
         (&regions["here"], &regions["policy_revision"]),
         (&json!("weur"), &json!(revision))
@@ -86,17 +84,11 @@ async fn regions_say_whether_they_answer_and_by_which_policy() {
 #[tokio::test]
 async fn the_windows_of_a_budget_are_a_list_and_those_of_none_are_not_found() {
     let (_workerd, client) = deployment().await;
-    decide(
-        &client,
-        json!({ "tenant": "acme", "budget": "tokens", "cost": 3 }),
-    )
-    .await;
+    let check = json!({ "tenant": "acme", "budget": "tokens", "cost": 3 });
+    decide_there(&client, check).await;
     let windows = get(&client, "/operator/v1/budgets/tokens/windows?page_size=5").await;
     assert_eq!(windows["budget"], "tokens");
     assert!(windows["windows"].is_array());
-    let reply = client
-        .get("/operator/v1/budgets/nope/windows")
-        .await
-        .unwrap();
+    let reply = got(&client, "/operator/v1/budgets/nope/windows").await;
     assert_problem("no such budget", &reply, 404, None);
 }

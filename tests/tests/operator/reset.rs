@@ -1,14 +1,15 @@
 //! Resets: a key, a meter, a guard, a tenant; recorded; never a window of a budget; and void what was charged before.
 
 use serde_json::{Value, json};
+use weir_shared::ordered::OrderedSet;
 use weir_tests::client::Client;
 
 use crate::operator::{
-    RESET, assert_problem, await_records, decide, decide_there, deployment, records,
+    RESET, assert_problem, await_records, decide, decide_there, deployment, posted, records,
 };
 
 async fn reset(client: &Client, body: Value) -> Value {
-    let reply = client.post(RESET, &body).await.unwrap();
+    let reply = posted(client, RESET, &body).await;
     reply
         .ok()
         .unwrap_or_else(|error| panic!("{body}: {error:#}"))
@@ -58,11 +59,11 @@ async fn a_key_a_meter_and_a_guard_start_anew_and_each_reset_is_recorded() {
     assert_eq!(drain(&client, meter).await, before[1]);
     assert_eq!(drain(&client, guard).await, before[2]);
     let found = records(&client, "state.reset").await;
-    assert_eq!(found.len(), 3);
-    assert_eq!(
-        (&found[2]["why"], &found[2]["sequence"]),
-        (&json!("a mistake"), &told["audit"])
-    );
+    // What a busy machine had no time for is recorded, and so is that it was asked for again.
+    let targets: OrderedSet<String> = found.iter().map(|one| one["target"].to_string()).collect();
+    assert_eq!(targets.len(), 3, "{found:?}");
+    let first = found.iter().find(|one| one["sequence"] == told["audit"]);
+    assert_eq!(first.unwrap()["why"], "a mistake");
 }
 
 #[tokio::test]
@@ -98,7 +99,7 @@ async fn what_was_reserved_before_a_reset_gives_nothing_back_after_it() {
     let (_workerd, client) = deployment().await;
     let reserved =
         json!({ "tenant": "acme", "limit": "own", "key": "k", "cost": 8, "reserve": true });
-    let reservation = decide(&client, reserved)
+    let reservation = decide_there(&client, reserved)
         .await
         .reservation
         .expect("it is reserved");
@@ -148,7 +149,7 @@ async fn what_cannot_be_put_back_is_refused_recorded_and_changes_nothing() {
         ),
     ];
     for (body, status, field) in &cases {
-        let reply = client.post(RESET, body).await.unwrap();
+        let reply = posted(&client, RESET, body).await;
         assert_problem(&body.to_string(), &reply, *status, Some(field));
     }
     assert_eq!(drain(&client, meter).await, 0, "nothing was put back");

@@ -7,7 +7,9 @@ use weir_tests::fixtures::with;
 
 use weir_shared::ordered::OrderedSet;
 
-use crate::operator::{TENANTS, assert_problem, deployment, document, get, patch, records, start};
+use crate::operator::{
+    TENANTS, assert_problem, deployment, document, get, got, patch, records, start,
+};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn ten_thousand_tenants_are_paged_sorted_and_searched_by_the_server() {
@@ -51,7 +53,7 @@ async fn ten_thousand_tenants_are_paged_sorted_and_searched_by_the_server() {
 async fn a_patch_touches_only_what_it_names_and_only_if_the_tenant_is_as_it_was_seen() {
     let (_workerd, client) = deployment().await;
     let path = format!("{TENANTS}/acme");
-    let read = client.get(&path).await.unwrap();
+    let read = got(&client, &path).await;
     let before: Value = read.ok().unwrap();
     let tag = read.header("etag").unwrap().to_owned();
     assert_eq!(before["effective"]["weight"]["value"], 4.0);
@@ -112,7 +114,7 @@ async fn a_patch_touches_only_what_it_names_and_only_if_the_tenant_is_as_it_was_
 async fn the_first_change_names_a_tenant_that_was_resolved_by_rule() {
     let (_workerd, client) = deployment().await;
     let path = format!("{TENANTS}/pro%3Anew%2Fone");
-    let read = client.get(&path).await.unwrap();
+    let read = got(&client, &path).await;
     let before: Value = read.ok().unwrap();
     assert_eq!(
         (&before["named"], &before["tenant"]),
@@ -155,13 +157,8 @@ async fn a_tenant_is_taken_out_once_and_each_change_is_in_the_log_with_its_reaso
         412,
         None,
     );
-    let tag = client
-        .get(&path)
-        .await
-        .unwrap()
-        .header("etag")
-        .unwrap()
-        .to_owned();
+    let read = got(&client, &path).await;
+    let tag = read.header("etag").unwrap().to_owned();
     assert_eq!(remove(Some(&tag)).await.unwrap().status, 204);
     assert_problem("once more", &remove(Some("*")).await.unwrap(), 404, None);
     let policy = client.policy().await.unwrap().document;

@@ -6,13 +6,15 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use weir_tests::clock::now;
 
-use crate::operator::{SETTLING, TOKENS, assert_problem, await_records, deployment, get};
+use crate::operator::{
+    FAIRNESS, SETTLING, TOKENS, assert_problem, await_known, await_records, deployment, get, posted,
+};
 
 #[tokio::test]
 async fn a_token_is_shown_once_opens_what_it_says_and_nothing_after_it_is_revoked() {
     let (_workerd, client) = deployment().await;
     let asked = json!({ "name": "dashboard", "role": "viewer" });
-    let made = client.post(TOKENS, &asked).await.unwrap();
+    let made = posted(&client, TOKENS, &asked).await;
     assert_eq!(made.status, 201, "{}", made.text());
     let made: Value = made.json().unwrap();
     let text = made["token"].as_str().unwrap().to_owned();
@@ -26,10 +28,10 @@ async fn a_token_is_shown_once_opens_what_it_says_and_nothing_after_it_is_revoke
     assert!(listed["tokens"][0].get("hash").is_none());
 
     let viewer = client.with_token(&text);
-    get(&viewer, "/operator/v1/fairness").await;
+    await_known(&viewer, FAIRNESS).await;
     assert_problem(
         "a viewer makes no tokens",
-        &viewer.post(TOKENS, &asked).await.unwrap(),
+        &posted(&viewer, TOKENS, &asked).await,
         403,
         None,
     );
@@ -39,7 +41,7 @@ async fn a_token_is_shown_once_opens_what_it_says_and_nothing_after_it_is_revoke
     assert_eq!(revoke().await.unwrap().status, 204);
     assert_problem("once more", &revoke().await.unwrap(), 404, None);
     let start = now();
-    while viewer.get("/operator/v1/fairness").await.unwrap().status != 401 {
+    while viewer.get(FAIRNESS).await.unwrap().status != 401 {
         assert!(start.elapsed() < SETTLING, "a revoked token still opens");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
@@ -78,7 +80,7 @@ async fn a_token_that_cannot_be_is_refused_where_the_fault_is() {
         ),
     ];
     for (body, field) in &cases {
-        let reply = client.post(TOKENS, body).await.unwrap();
+        let reply = posted(&client, TOKENS, body).await;
         // What is missing is named where it should stand, or at the document that lacks it.
         let problem = reply.problem().unwrap();
         assert_eq!(problem.status, 400, "{body}: {problem:?}");

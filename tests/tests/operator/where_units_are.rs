@@ -1,11 +1,13 @@
 //! Where the units of budgets are: what coordinators lent to regions, and what regions hold and lend on.
 
 use serde_json::{Value, json};
+use weir_tests::client::Client;
 use weir_tests::fixtures::with;
 use weir_tests::workerd::{Setup, Workerd};
 
 use crate::operator::{
-    LONG_MS, assert_problem, await_that, decide, decide_there, deployment, document, get,
+    FAIRNESS, LONG_MS, assert_problem, await_known, await_that, decide_there, decided, deployment,
+    document, get, posted,
 };
 
 const REGIONS: &str = "/operator/v1/regions";
@@ -28,6 +30,16 @@ fn coordinator<'a>(regions: &'a Value, budget: &str) -> &'a Value {
     found.unwrap_or_else(|| panic!("no coordinator of {budget}: {regions}"))
 }
 
+/// What every region and every coordinator tells: one that is late is left out for a moment.
+async fn told_by_all(client: &Client, path: &str) -> Value {
+    let all = |told: &Value, list: &str| {
+        let mut all = told[list].as_array().unwrap().iter();
+        all.all(|one| one["reachable"] == true)
+    };
+    let by_all = |told: &Value| all(told, "regions") && all(told, "coordinators");
+    await_that(client, path, by_all).await
+}
+
 /// Two isolates of two regions, with a budget over both and one that each region has for itself.
 async fn two_regions() -> Workerd {
     let own =
@@ -43,7 +55,7 @@ async fn two_regions() -> Workerd {
 async fn units_are_found_in_the_region_that_spends_them_and_nowhere_twice() {
     let workerd = two_regions().await;
     let (weur, enam) = (workerd.client(0).unwrap(), workerd.client(1).unwrap());
-    let quiet = get(&weur, REGIONS).await;
+    let quiet = told_by_all(&weur, REGIONS).await;
     assert_eq!(
         coordinator(&quiet, "tokens")["lent_total"],
         0,
@@ -53,7 +65,7 @@ async fn units_are_found_in_the_region_that_spends_them_and_nowhere_twice() {
         let decision = decide_there(client, spend("acme", "tokens", units)).await;
         assert!(decision.allowed, "{decision:?}");
     }
-    let told = get(&enam, REGIONS).await;
+    let told = told_by_all(&enam, REGIONS).await;
     let tokens = coordinator(&told, "tokens");
     assert_eq!(
         (&tokens["reachable"], &tokens["limit"], &tokens["exact"]),
@@ -86,7 +98,7 @@ async fn a_pool_of_the_regions_own_has_no_coordinator() {
     let workerd = two_regions().await;
     let client = workerd.client(0).unwrap();
     assert!(decide_there(&client, spend("acme", "own", 7)).await.allowed);
-    let told = get(&client, REGIONS).await;
+    let told = told_by_all(&client, REGIONS).await;
     let own = held(&told, "weur", "own").unwrap();
     assert_eq!(
         (&own["own"], &own["limit"], &own["held"]),
@@ -139,7 +151,7 @@ async fn the_last_contact_is_of_the_region_that_was_heard_of() {
     let client = workerd.client(0).unwrap();
     let asked_at = get(&client, REGIONS).await["at"].as_u64().unwrap();
     decide_there(&client, spend("acme", "tokens", 1)).await;
-    let told = get(&client, REGIONS).await;
+    let told = told_by_all(&client, REGIONS).await;
     let at = told["at"].as_u64();
     let contact = |region: &str| {
         let all = told["regions"].as_array().unwrap().iter();
@@ -160,10 +172,10 @@ async fn the_last_contact_is_of_the_region_that_was_heard_of() {
 async fn a_look_lends_nothing_and_opens_no_window() {
     let (_workerd, client) = deployment().await;
     let path = format!("{REGIONS}?budget=tokens");
-    let first = get(&client, &path).await;
+    let first = told_by_all(&client, &path).await;
     let window = &coordinator(&first, "tokens")["window"];
     for look in 0..5 {
-        let told = get(&client, &path).await;
+        let told = told_by_all(&client, &path).await;
         let tokens = coordinator(&told, "tokens");
         assert_eq!(
             (
@@ -203,11 +215,9 @@ async fn counters_of_one_region_are_told_apart() {
 
 #[tokio::test]
 async fn the_list_of_tenants_tells_of_one_budget_and_keeps_one_tier() {
-    let (_workerd, client) = deployment().await;
-    for (tenant, cost) in [("acme", 400), ("hooli", 30)] {
-        decide_there(&client, spend(tenant, "tokens", cost)).await;
-    }
-    decide(&client, spend("hooli", "tokens", 10_000)).await;
+    let asked = [("acme", 400), ("hooli", 30), ("hooli", 10_000)];
+    let checks = asked.map(|(tenant, cost)| spend(tenant, "tokens", cost));
+    let (_workerd, client, _) = decided(&checks).await;
     let path = "/operator/v1/tenants?budget=tokens&sort=-denied_calls";
     let told = await_that(&client, path, |told| {
         told["tenants"][0]["budgets"]["tokens"]["denied"] == 1
@@ -248,9 +258,10 @@ async fn the_list_of_tenants_tells_of_one_budget_and_keeps_one_tier() {
 async fn a_session_says_whose_it_is() {
     let (_workerd, client) = deployment().await;
     let asked = json!({ "name": "on-call", "role": "viewer" });
-    let made = client.post("/operator/v1/tokens", &asked).await.unwrap();
+    let made = posted(&client, "/operator/v1/tokens", &asked).await;
     let made: Value = made.json().unwrap();
     let token = made["token"].as_str().unwrap();
+    await_known(&client.with_token(token), FAIRNESS).await;
     let (session, opened) = client.anonymous().log_in(token).await.unwrap();
     let read: Value = get(&session, "/operator/v1/session").await;
     assert_eq!(

@@ -8,7 +8,9 @@ use weir_tests::clock::now;
 use weir_tests::fixtures::{BUDGET, gcra, with};
 use weir_tests::workerd::Setup;
 
-use super::{ORIGIN, check, denied_of, document, fail_under, question, report, start, start_with};
+use super::{
+    ORIGIN, check, decided, denied_of, document, fail_under, question, report, start, start_with,
+};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nobody_is_denied_while_nothing_fails() {
@@ -112,9 +114,9 @@ async fn a_request_that_is_denied_elsewhere_uses_nothing_of_the_resource() {
     let both = |key: &str| -> Value {
         json!({ "tenant": "quiet", "checks": [{ "overload": ORIGIN }, { "limit": "few", "key": key }] })
     };
-    assert!(client.decide(&both("k")).await.unwrap().decision.allowed);
+    assert!(decided(&client, &both("k")).await.allowed);
     for _ in 0..60 {
-        let decision = client.decide(&both("k")).await.unwrap().decision;
+        let decision = decided(&client, &both("k")).await;
         assert_eq!(decision.reason, Reason::LimitExceeded, "{decision:?}");
     }
     assert!(check(&client, "quiet").await.allowed);
@@ -129,7 +131,7 @@ async fn a_request_that_the_resource_denies_uses_nothing_else() {
     let both = json!({ "tenant": "noisy", "checks": [{ "budget": BUDGET, "cost": 10 }, { "overload": ORIGIN }] });
     let (mut admitted, mut denied) = (0, 0);
     for _ in 0..40 {
-        let decision = client.decide(&both).await.unwrap().decision;
+        let decision = decided(&client, &both).await;
         match decision.allowed {
             true => admitted += 1,
             false => denied += 1,
@@ -137,7 +139,7 @@ async fn a_request_that_the_resource_denies_uses_nothing_else() {
     }
     assert!(denied >= 20, "{denied} denied");
     let look = json!({ "tenant": "noisy", "budget": BUDGET, "cost": 0 });
-    let left = client.decide(&look).await.unwrap().decision.remaining;
+    let left = decided(&client, &look).await.remaining;
     assert_eq!(left, 1_000 - 10 * admitted);
 }
 

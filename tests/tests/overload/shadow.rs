@@ -4,19 +4,20 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use weir_tests::client::Client;
+use weir_tests::clock::now;
 use weir_tests::fixtures::with;
 use weir_tests::workerd::Setup;
 
-use super::{ORIGIN, check, document, fail_under, start, start_with};
+use super::{ORIGIN, THERE, check, document, fail_under, start, start_with};
 
-/// What a tenant's checks of the resource came to: calls admitted, and those that were denied or would have been.
+/// What a tenant's checks of the resource came to: calls admitted, and those that were denied or would have been. None where it
+/// cannot be known now.
 async fn counted(client: &Client, tenant: &str, refused: &str) -> (u64, u64) {
-    let view: Value = client
-        .get("/operator/v1/fairness")
-        .await
-        .unwrap()
-        .ok()
-        .unwrap();
+    let reply = client.get("/operator/v1/fairness").await.unwrap();
+    if reply.status == 503 {
+        return (0, 0);
+    }
+    let view: Value = reply.ok().unwrap();
     let tenants = view["tenants"].as_array().unwrap();
     let report = tenants.iter().find(|report| report["tenant"] == tenant);
     let tally = report.map_or(&Value::Null, |report| &report["overload"][ORIGIN]);
@@ -25,15 +26,19 @@ async fn counted(client: &Client, tenant: &str, refused: &str) -> (u64, u64) {
 }
 
 async fn await_counted(client: &Client, tenant: &str, refused: &str, calls: u64) -> (u64, u64) {
-    let mut seen = (0, 0);
-    for _ in 0..100 {
-        seen = counted(client, tenant, refused).await;
+    let start = now();
+    loop {
+        let seen = counted(client, tenant, refused).await;
         if seen.0 + seen.1 == calls {
             return seen;
         }
+        let late = start.elapsed() > THERE;
+        assert!(
+            !late,
+            "{seen:?} calls of {tenant} were counted, not {calls}"
+        );
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    panic!("{seen:?} calls of {tenant} were counted, not {calls}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

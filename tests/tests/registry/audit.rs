@@ -17,8 +17,8 @@ use weir_tests::fixtures::with;
 use weir_tests::storage::objects;
 
 use super::{
-    SETTLING, between_runs, document, exported, make_token, records, refused, revoke, service,
-    start, verdict,
+    SETTLING, answered, between_runs, document, employed, exported, make_token, post_token,
+    records, refused, revoke, service, start, verdict,
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -28,7 +28,7 @@ async fn a_change_is_recorded_with_who_when_what_before_after_and_why() {
     let made = make_token(&admin, &json!({ "name": "alice", "role": "editor" }))
         .await
         .unwrap();
-    let alice = admin.with_token(&made.token);
+    let alice = employed(&admin, &made).await;
     let before = alice.policy().await.unwrap();
     let changed = with(document(), "/budgets/tokens/limit", json!(77));
     let asked_at = epoch_ms();
@@ -72,17 +72,14 @@ async fn a_change_that_was_refused_is_recorded_and_changes_nothing() {
     let workerd = start().await;
     let admin = workerd.client(0).unwrap();
     let before = admin.policy().await.unwrap();
-    let stale = admin
-        .put_policy(&document(), Some("\"999\""))
-        .await
-        .unwrap();
-    assert_eq!(stale.status, 412);
+    let stale = async || admin.put_policy(&document(), Some("\"999\"")).await;
+    assert_eq!(answered(stale).await.status, 412);
     let invalid = with(document(), "/budgets/tokens/limit", json!(0));
-    let invalid = admin.put_policy(&invalid, Some("*")).await.unwrap();
-    assert_eq!(invalid.status, 400);
+    let invalid = async || admin.put_policy(&invalid, Some("*")).await;
+    assert_eq!(answered(invalid).await.status, 400);
     let bad = json!({ "name": "x", "role": "tenant" });
-    let token = admin.post("/operator/v1/tokens", &bad);
-    assert_eq!(token.await.unwrap().status, 400);
+    let token = post_token(&admin, &bad).await.unwrap();
+    assert_eq!(token.status, 400);
     assert_eq!(
         revoke(&admin, "AAAAAAAAAAAAAAAA").await.unwrap().status,
         404

@@ -15,8 +15,8 @@ use weir_tests::fixtures::LIMIT;
 use weir_tests::workerd::Workerd;
 
 use super::{
-    SETTLING, between_runs, document, make_token, post_token, records, refused, revoke, service,
-    start, verdict,
+    SETTLING, answered, between_runs, document, employed, make_token, post_token, records, refused,
+    revoke, service, start, verdict,
 };
 
 const IN_FULL_MAX: usize = AUDIT_IN_FULL_PER_DAY_MAX as usize;
@@ -25,16 +25,28 @@ const IN_FULL_MAX: usize = AUDIT_IN_FULL_PER_DAY_MAX as usize;
 async fn editor(root: &Client, name: &str) -> (Client, String) {
     let token = json!({ "name": name, "role": "editor" });
     let made = make_token(root, &token).await.unwrap();
-    (root.with_token(&made.token), made.view.id)
+    (employed(root, &made).await, made.view.id)
 }
 
-/// Puts the states of so many keys back to their start.
-async fn reset(client: &Client, keys: usize) {
+/// Puts the states of so many keys back to their start. How often a busy machine had no time for it: it is asked again then, and
+/// either may be recorded.
+async fn reset(client: &Client, keys: usize) -> usize {
+    let mut unanswered = 0;
     for key in 0..keys {
+        let begun = now();
         let body = json!({ "limit": LIMIT, "key": format!("key-{key}") });
-        let done = client.post("/operator/v1/reset", &body).await.unwrap();
-        assert_eq!(done.status, 200, "{}", done.text());
+        loop {
+            let done = client.post("/operator/v1/reset", &body).await.unwrap();
+            if done.status == 200 {
+                break;
+            }
+            let waits = done.status == 503 && begun.elapsed() < SETTLING;
+            assert!(waits, "{}", done.text());
+            unanswered += 1;
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
     }
+    unanswered
 }
 
 /// Makes the summaries as old as those that are due.
@@ -54,21 +66,26 @@ async fn pending(workerd: &mut Workerd) -> Vec<i64> {
     .await
 }
 
+/// How many records the one summary stands for that is not in the log yet: so many, and as many more as were not answered.
+async fn pending_one(workerd: &mut Workerd, answered: usize, unanswered: usize) -> i64 {
+    let counts = pending(workerd).await;
+    let bounds = answered as i64..=(answered + unanswered) as i64;
+    assert!(
+        counts.len() == 1 && bounds.contains(&counts[0]),
+        "{counts:?}"
+    );
+    counts[0]
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn refused_logins_of_strangers_do_not_hide_what_an_editor_is_refused() {
     let mut workerd = start().await;
     let root = workerd.client(0).unwrap();
     let (mallory, id) = editor(&root, "mallory").await;
     for _ in 0..200 {
-        let begun = now();
-        let status = loop {
-            let login = root.anonymous().post_session("weir_nobody").await.unwrap();
-            // A busy machine has no time for it.
-            if login.status != 503 || begun.elapsed() > SETTLING {
-                break login.status;
-            }
-            tokio::time::sleep(Duration::from_millis(250)).await;
-        };
+        let stranger = root.anonymous();
+        let login = answered(async || stranger.post_session("weir_nobody").await).await;
+        let status = login.status;
         assert!([401, 429].contains(&status), "{status}");
     }
     let wanted = json!({ "name": "mine", "role": "admin" });
@@ -99,16 +116,16 @@ async fn an_editor_pushes_nothing_out_of_the_log_and_nothing_it_does_is_lost() {
     let (mallory, id) = editor(&root, "mallory").await;
     let (ada, _) = editor(&root, "ada").await;
     let more = 60;
-    reset(&mallory, IN_FULL_MAX + more).await;
+    let unanswered = reset(&mallory, IN_FULL_MAX + more).await;
     let resets = "&action=state.reset&actor=mallory";
     assert_eq!(records(&root, resets).await.unwrap().len(), IN_FULL_MAX);
     // Who does little is recorded as ever.
-    reset(&ada, 1).await;
+    let twice = reset(&ada, 1).await;
     let of_ada = records(&root, "&action=state.reset&actor=ada").await;
-    assert_eq!(of_ada.unwrap().len(), 1);
+    assert!((1..=1 + twice).contains(&of_ada.unwrap().len()));
 
     // Nothing of it is in memory alone.
-    assert_eq!(pending(&mut workerd).await, [more as i64]);
+    let more = pending_one(&mut workerd, more, unanswered).await;
     age_summaries(&mut workerd).await;
     let all = records(&root, resets).await.unwrap();
     assert_eq!(all.len(), IN_FULL_MAX + 1);
@@ -127,14 +144,15 @@ async fn a_summary_that_is_due_is_one_record_and_takes_nothing_more() {
     let mut workerd = start().await;
     let root = workerd.client(0).unwrap();
     let (mallory, _) = editor(&root, "mallory").await;
-    reset(&mallory, IN_FULL_MAX + 5).await;
+    let unanswered = reset(&mallory, IN_FULL_MAX + 5).await;
+    let due = pending_one(&mut workerd, 5, unanswered).await;
     age_summaries(&mut workerd).await;
-    reset(&mallory, 3).await;
-    assert_eq!(pending(&mut workerd).await, [3]);
+    let unanswered = reset(&mallory, 3).await;
+    pending_one(&mut workerd, 3, unanswered).await;
     let resets = records(&root, "&action=state.reset&actor=mallory").await;
     let resets = resets.unwrap();
     assert_eq!(resets.len(), IN_FULL_MAX + 1);
-    assert_eq!(resets[0].after["summed_up"], 5);
+    assert_eq!(resets[0].after["summed_up"], due);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -162,35 +180,36 @@ async fn tokens_that_one_admin_made_share_one_allowance_in_the_log() {
     let root = workerd.client(0).unwrap();
     let wanted = json!({ "name": "ada", "role": "admin" });
     let ada = make_token(&root, &wanted).await.unwrap();
-    let ada_client = root.with_token(&ada.token);
+    let ada_client = employed(&root, &ada).await;
     // One is made by an admin in between, who is gone by then.
     let wanted = json!({ "name": "between", "role": "admin" });
     let between = make_token(&ada_client, &wanted).await.unwrap();
-    let (first, _) = editor(&root.with_token(&between.token), "editor-1").await;
+    let (first, _) = editor(&employed(&root, &between).await, "editor-1").await;
     let gone = revoke(&ada_client, &between.view.id).await.unwrap();
     assert_eq!(gone.status, 204);
     let (second, _) = editor(&ada_client, "editor-2").await;
     let (third, _) = editor(&ada_client, "editor-3").await;
     let shared = IN_FULL_MAX * AUDIT_ROOT_ACTORS as usize;
-    reset(&first, IN_FULL_MAX).await;
-    reset(&second, shared - IN_FULL_MAX - 10).await;
-    reset(&third, 30).await;
+    // No one but the last comes near its own allowance, also where a few are recorded twice.
+    let unanswered = reset(&first, IN_FULL_MAX - 20).await
+        + reset(&second, shared - IN_FULL_MAX - 20).await
+        + reset(&third, 60).await;
     let resets = "&action=state.reset";
-    let in_full = records(&root.with_token(&ada.token), resets).await;
+    let in_full = records(&ada_client, resets).await;
     assert_eq!(in_full.unwrap().len(), shared);
     // Who made them has an allowance of its own, as everyone has whom the deployment let in.
-    reset(&ada_client, 1).await;
+    let twice = reset(&ada_client, 1).await;
     let own = records(&ada_client, "&action=state.reset&actor=ada").await;
-    assert_eq!(own.unwrap().len(), 1);
+    assert!((1..=1 + twice).contains(&own.unwrap().len()));
     // The rest is one record, which says whose it is.
-    assert_eq!(pending(&mut workerd).await, [20]);
+    let rest = pending_one(&mut workerd, 20, unanswered).await;
     age_summaries(&mut workerd).await;
     let all = records(&ada_client, "&action=state.reset&actor=tokens+of+ada").await;
     let all = all.unwrap();
     assert_eq!(all.len(), 1);
     assert_eq!(all[0].token, Some(ada.view.id));
-    assert_eq!(all[0].after["summed_up"], 20);
-    assert_eq!(all[0].after["actors"], json!({ "editor-3": 20 }));
+    assert_eq!(all[0].after["summed_up"], rest);
+    assert_eq!(all[0].after["actors"], json!({ "editor-3": rest }));
     assert!(verdict(&ada_client).await.unwrap().intact);
 }
 
@@ -206,12 +225,12 @@ async fn a_summary_that_is_damaged_is_told_and_never_written_over() {
         assert_eq!(rows.execute(damage, []).unwrap(), 1);
     })
     .await;
-    reset(&mallory, 3).await;
+    let unanswered = reset(&mallory, 3).await;
     let resets = "&action=state.reset&actor=mallory";
     let told = records(&root, resets).await.unwrap().remove(0);
     assert!(told.after["damaged"].is_string(), "{}", told.after);
     assert_eq!(told.after["row"], "not a summary");
-    assert_eq!(pending(&mut workerd).await, [3]);
+    pending_one(&mut workerd, 3, unanswered).await;
     assert!(verdict(&root).await.unwrap().intact);
 }
 
@@ -257,7 +276,8 @@ async fn no_policy_is_saved_that_the_log_would_not_tell() {
     .await;
     let mut wanted = document();
     wanted["tenants"]["newcomer"] = json!({ "weight": 5 });
-    let refused = mallory.put_policy(&wanted, Some("*")).await.unwrap();
+    let refused = answered(async || mallory.put_policy(&wanted, Some("*")).await);
+    let refused = refused.await;
     assert_eq!(refused.status, 429, "{}", refused.text());
     let after: u64 = refused.header("retry-after").unwrap().parse().unwrap();
     assert!((86_000..=86_400).contains(&after), "{after}");
@@ -273,14 +293,17 @@ async fn no_tenant_is_changed_or_removed_that_the_log_would_not_tell() {
     let (mallory, _) = editor(&root, "mallory").await;
     let tenant = "/operator/v1/tenants/acme";
     let asked = async |method: Method, client: &Client| {
-        let asked = client
-            .request(method.clone(), tenant)
-            .header("if-match", "*");
-        let asked = match method {
-            Method::PATCH => asked.json(&json!({ "weight": 5 })),
-            _ => asked,
+        let ask = async || {
+            let asked = client
+                .request(method.clone(), tenant)
+                .header("if-match", "*");
+            let asked = match method {
+                Method::PATCH => asked.json(&json!({ "weight": 5 })),
+                _ => asked,
+            };
+            client.send(asked).await
         };
-        client.send(asked).await.unwrap().status
+        answered(ask).await.status
     };
     assert_eq!(asked(Method::PATCH, &mallory).await, 200);
     assert!([200, 204].contains(&asked(Method::DELETE, &mallory).await));

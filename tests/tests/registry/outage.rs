@@ -13,7 +13,7 @@ use weir_tests::watch::Watch;
 use weir_tests::within::until;
 use weir_tests::witness::Fault;
 
-use super::{IN_FORCE, document, make_token, service, start, status};
+use super::{IN_FORCE, SETTLING, document, make_token, records, service, start, status};
 
 const READ: &str = "Registry/read";
 const PUSH: &str = "Region/push";
@@ -32,7 +32,15 @@ fn metered() -> Value {
 
 async fn charge(client: &Client, tenant: &str) -> DecisionBody {
     let body = json!({ "tenant": tenant, "meter": "results", "cost": 50 });
-    client.decide(&body).await.unwrap().decision
+    let begun = now();
+    loop {
+        let decision = client.decide(&body).await.unwrap().decision;
+        let is_away = decision.reason == Reason::Unavailable;
+        if !is_away || begun.elapsed() > SETTLING {
+            return decision;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
 }
 
 /// Everything is cold: isolates, regions and the registry, and the registry does not come back.
@@ -49,15 +57,10 @@ async fn a_restart_without_the_registry_authenticates_and_applies_known_override
         let stranger = admin.with_token(&made.token.replacen("weir_", "weir_A", 1));
         for client in workerd.clients().unwrap() {
             let holder = client.with_token(&made.token);
-            let watch = Watch::start(std::slice::from_ref(&client));
-            let asked = now();
-            assert_eq!(status(&holder).await.unwrap(), 200, "{}", workerd.log());
-            let took = asked.elapsed();
-            let stood = watch.stop().await.during(asked, asked + took);
-            println!(
-                "{fault:?}: the first decision of a cold isolate took {took:?}, {stood:?} stood still"
-            );
-            assert!(took < DECIDED + stood, "{fault:?}: {took:?}, {stood:?}");
+            let begun = now();
+            while !decides(&holder, fault).await {
+                assert!(begun.elapsed() < SETTLING, "{}", workerd.log());
+            }
             let known = charge(&holder, "acme").await;
             assert!(known.allowed, "{fault:?}: {known:?}");
             let unknown = charge(&holder, "someone-new").await;
@@ -72,13 +75,28 @@ async fn a_restart_without_the_registry_authenticates_and_applies_known_override
         let saved = loop {
             match admin.save_policy(&document()).await {
                 Ok(saved) => break saved,
-                Err(error) => assert!(back.elapsed() < Duration::from_secs(10), "{error:#}"),
+                Err(error) => assert!(back.elapsed() < SETTLING, "{error:#}"),
             }
             tokio::time::sleep(Duration::from_millis(100)).await;
         };
         let clients = workerd.clients().unwrap();
         in_force(&clients, saved.revision().unwrap(), IN_FORCE).await;
     }
+}
+
+/// Whether it is decided, in time; if not, the machine stood still for so long that the isolate gave its region up.
+async fn decides(holder: &Client, fault: Fault) -> bool {
+    let watch = Watch::start(std::slice::from_ref(holder));
+    let asked = now();
+    let status = status(holder).await.unwrap();
+    let answered = now();
+    let (took, stood) = (answered - asked, watch.stop().await);
+    let still = stood.during(asked, answered);
+    println!("{fault:?}: {status} after {took:?}, of which {still:?} stood still");
+    assert!(took < DECIDED + still, "{fault:?}: {took:?}, {still:?}");
+    let is_excused = stood.excuses(asked, answered);
+    assert!(status == 200 || is_excused, "{fault:?}: {status}");
+    status == 200
 }
 
 async fn revision(client: &Client) -> u64 {
@@ -124,6 +142,7 @@ async fn a_push_that_is_lost_is_made_up_for_by_the_next_poll() {
 async fn a_push_that_an_idle_region_lost_is_made_up_for_before_the_first_decision() {
     const ROUNDS: usize = 5;
     const WAITED: Duration = Duration::from_millis(IDLE_REFRESH_MS_MAX);
+    const IDLE: Duration = Duration::from_millis(2 * POLICY_POLL_MS + 2_000);
     let workerd = start().await;
     let clients = workerd.clients().unwrap();
     let witness = workerd.witness().unwrap();
@@ -131,7 +150,7 @@ async fn a_push_that_an_idle_region_lost_is_made_up_for_before_the_first_decisio
     for _ in 0..ROUNDS {
         let saved = clients[0].save_policy(&document()).await.unwrap();
         let saved = saved.revision().unwrap();
-        tokio::time::sleep(Duration::from_millis(2 * POLICY_POLL_MS + 2_000)).await;
+        awake_for(&clients[0], IDLE).await;
         let mut waited_in_vain = false;
         for client in &clients[1..] {
             let asked = now();
@@ -149,6 +168,15 @@ async fn a_push_that_an_idle_region_lost_is_made_up_for_before_the_first_decisio
     panic!("in none of {ROUNDS} rounds the registry was waited for until it answered");
 }
 
+/// Lets time pass in which the registry is awake: one that has to be woken first answers nobody soon, in any round.
+async fn awake_for(client: &Client, time: Duration) {
+    let begun = now();
+    while begun.elapsed() < time {
+        records(client, "&actor=nobody").await.unwrap();
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+}
+
 /// What was asked before a change is answered after it, with what was in force before.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_that_arrives_during_a_fetch_is_not_lost() {
@@ -158,7 +186,7 @@ async fn a_change_that_arrives_during_a_fetch_is_not_lost() {
     let late = Duration::from_secs(2);
     let before = witness.seen().await.unwrap().count(READ);
     witness.late(READ, late).await.unwrap();
-    let deadline = now() + Duration::from_millis(2 * POLICY_POLL_MS);
+    let deadline = now() + SETTLING;
     while witness.seen().await.unwrap().count(READ) < before + 3 {
         assert!(now() < deadline, "the regions do not poll");
         join_all(clients.iter().map(revision)).await;

@@ -6,26 +6,32 @@ use weir_tests::client::Client;
 use weir_tests::reply::Reply;
 use weir_tests::workerd::{PROTOCOL_HEADER, Setup, TOKEN};
 
-use crate::security::{POLICY, SESSION};
+use crate::security::{POLICY, SESSION, answered};
 
 async fn log_in(client: &Client, protocol: &str, host: &str) -> String {
-    let asked = client
-        .request(reqwest::Method::POST, SESSION)
-        .header(PROTOCOL_HEADER, protocol)
-        .header("host", host)
-        .json(&json!({ "token": TOKEN }));
-    let reply = client.send(asked).await.unwrap();
+    let ask = async || {
+        let asked = client
+            .request(reqwest::Method::POST, SESSION)
+            .header(PROTOCOL_HEADER, protocol)
+            .header("host", host)
+            .json(&json!({ "token": TOKEN }));
+        client.send(asked).await.unwrap()
+    };
+    let reply = answered(ask).await;
     assert_eq!(reply.status, 200, "{}", reply.text());
     reply.header("set-cookie").unwrap().to_owned()
 }
 
 async fn ask(client: &Client, protocol: &str, host: &str, cookie: &str) -> Reply {
-    let asked = client
-        .request(reqwest::Method::GET, POLICY)
-        .header(PROTOCOL_HEADER, protocol)
-        .header("host", host)
-        .header("cookie", cookie);
-    client.send(asked).await.unwrap()
+    let ask = async || {
+        let asked = client
+            .request(reqwest::Method::GET, POLICY)
+            .header(PROTOCOL_HEADER, protocol)
+            .header("host", host)
+            .header("cookie", cookie);
+        client.send(asked).await.unwrap()
+    };
+    answered(ask).await
 }
 
 #[tokio::test]

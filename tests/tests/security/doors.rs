@@ -6,17 +6,21 @@ use weir_tests::client::Client;
 use weir_tests::fixtures::{policy, with};
 use weir_tests::origin::Origin;
 use weir_tests::reply::Reply;
+use weir_tests::within::until;
 use weir_tests::workerd::{Setup, Workerd};
 
-use crate::security::{POLICY, SESSION};
+use crate::security::{IN_FORCE, POLICY, SESSION, answered, got};
 
 const OPERATORS: &str = "ops.example.com";
 const ELSEWHERE: &str = "app.example.com";
 const HOUR_MS: u64 = 3_600_000;
 
 async fn ask(client: &Client, method: Method, host: &str, path: &str) -> Reply {
-    let asked = client.request(method, path).header("host", host);
-    client.send(asked).await.unwrap()
+    let ask = async || {
+        let asked = client.request(method.clone(), path).header("host", host);
+        client.send(asked).await.unwrap()
+    };
+    answered(ask).await
 }
 
 fn routed(origin: &Origin) -> Value {
@@ -25,12 +29,15 @@ fn routed(origin: &Origin) -> Value {
 }
 
 async fn save(client: &Client, host: &str, document: &Value) -> Reply {
-    let asked = client
-        .request(Method::PUT, POLICY)
-        .header("host", host)
-        .header("if-match", "*")
-        .json(document);
-    client.send(asked).await.unwrap()
+    let ask = async || {
+        let asked = client
+            .request(Method::PUT, POLICY)
+            .header("host", host)
+            .header("if-match", "*")
+            .json(document);
+        client.send(asked).await.unwrap()
+    };
+    answered(ask).await
 }
 
 async fn start(setup: Setup) -> (Workerd, Client) {
@@ -46,6 +53,11 @@ async fn operators_are_answered_at_their_host_alone_and_nothing_is_routed_there(
     let (workerd, client) = start(setup.variable("WEIR_OPERATOR_HOST", "Ops.example.com.")).await;
     let saved = save(&client, OPERATORS, &routed(&origin)).await;
     assert_eq!(saved.status, 200, "{}\n{}", saved.text(), workerd.log());
+    until(IN_FORCE, async || {
+        let routed = ask(&client, Method::GET, ELSEWHERE, "/echo").await;
+        routed.status == 200
+    })
+    .await;
 
     for host in [OPERATORS, "OPS.example.com:8443", "ops.example.com."] {
         assert_eq!(
@@ -124,6 +136,6 @@ async fn an_origin_inside_of_the_network_is_refused_unless_the_policy_allows_it(
         "{problem:?}"
     );
     assert_eq!(save(&client, ELSEWHERE, &routed(&origin)).await.status, 200);
-    let read: Value = client.get(POLICY).await.unwrap().ok().unwrap();
+    let read: Value = got(&client, POLICY).await.ok().unwrap();
     assert_eq!(read["allow_private_origins"], json!(true));
 }

@@ -1,11 +1,14 @@
 //! The live socket is opened by pages of Weir's own address only.
 
+use std::time::Duration;
+
 use weir_shared::wire::role::Role;
 use weir_tests::client::{Client, session_cookie};
+use weir_tests::clock::now;
 
-use crate::security::{employ, one_isolate, request};
+use crate::security::{ANSWERED, employ, login, one_isolate, request};
 
-/// The status line of the answer to an upgrade with these headers.
+/// The status line of the answer to an upgrade with these headers, once it can be known who asks.
 async fn upgrade(client: &Client, headers: &[(&str, &str)]) -> String {
     let host = client.origin().trim_start_matches("http://");
     let mut text = format!(
@@ -16,15 +19,22 @@ async fn upgrade(client: &Client, headers: &[(&str, &str)]) -> String {
         text += &format!("{name}: {value}\r\n");
     }
     text += "\r\n";
-    let answer = client.send_raw(text.as_bytes()).await.unwrap();
-    answer.lines().next().unwrap_or_default().to_owned()
+    let start = now();
+    loop {
+        let answer = client.send_raw(text.as_bytes()).await.unwrap();
+        let status = answer.lines().next().unwrap_or_default();
+        if !status.contains(" 503 ") || start.elapsed() > ANSWERED {
+            return status.to_owned();
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
 }
 
 #[tokio::test]
 async fn the_live_socket_opens_for_its_own_origin_only() {
     let (_workerd, root) = one_isolate().await;
     let (_, made) = employ(&root, &request("viewer", Role::Viewer)).await;
-    let opened = root.anonymous().post_session(&made.token).await.unwrap();
+    let opened = login(&root.anonymous(), &made.token).await;
     let cookie = session_cookie(&opened).unwrap();
     let bearer = format!("Bearer {}", made.token);
     let own = root.origin().to_owned();

@@ -2,7 +2,6 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use reqwest::Method;
 use serde_json::{Value, json};
 use weir_shared::access::token::TokenKey;
 use weir_shared::wire::role::Role;
@@ -10,7 +9,7 @@ use weir_tests::client::{Client, Credential};
 use weir_tests::clock;
 use weir_tests::workerd::{Setup, Workerd};
 
-use crate::security::{GUARD, POLICY, SETTLE, TOKENS, employ, policy, request};
+use crate::security::{GUARD, SETTLE, TOKENS, employ, got, policy, posted, read, request};
 
 /// As long as the key of a MAC.
 const SECRET: &[u8; 32] = b"a-secret-that-was-written-down--";
@@ -62,14 +61,11 @@ async fn nobody_forges_an_admin_s_session_with_the_retired_token() {
             cookie: cookie.clone(),
             csrf: true,
         });
-        let made = forged
-            .post(TOKENS, &request("backdoor", Role::Admin))
-            .await
-            .unwrap();
+        let made = posted(&forged, TOKENS, &request("backdoor", Role::Admin)).await;
         assert_eq!(made.status, 401, "{cookie}: {}", made.text());
-        assert_eq!(forged.get(POLICY).await.unwrap().status, 401, "{cookie}");
+        assert_eq!(read(&forged).await, 401, "{cookie}");
     }
-    let tokens: Value = admin.get(TOKENS).await.unwrap().ok().unwrap();
+    let tokens: Value = got(&admin, TOKENS).await.ok().unwrap();
     assert_eq!(tokens["tokens"].as_array().unwrap().len(), 1, "{tokens}");
 }
 
@@ -93,17 +89,14 @@ async fn nobody_forges_reservations_and_slots_with_the_retired_token() {
     let reservation = json!({ "op": 7, "region": "weur", "expires_at": ends_at, "charges": [] });
     for text in sealed("reservation", &reservation) {
         let settlement = json!({ "reservation": text, "actual": 0 });
-        let settled = admin.post(SETTLE, &settlement).await.unwrap();
+        let settled = posted(&admin, SETTLE, &settlement).await;
         assert_eq!(settled.status, 400, "{text}: {}", settled.text());
     }
     let slot = json!({ "guard": GUARD, "tenant": "acme", "held": { "id": 7 } });
     for text in sealed("slot", &slot) {
         for action in ["renew", "release"] {
             let path = format!("/v1/guards/{GUARD}/{action}");
-            let asked = admin
-                .request(Method::POST, &path)
-                .json(&json!({ "slot": text }));
-            let reply = admin.send(asked).await.unwrap();
+            let reply = posted(&admin, &path, &json!({ "slot": text })).await;
             assert_eq!(reply.status, 400, "{text}: {}", reply.text());
         }
     }

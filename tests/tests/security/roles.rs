@@ -10,14 +10,15 @@ use weir_shared::units::EpochMs;
 use weir_shared::wire::access::TokenRequest;
 use weir_shared::wire::role::Role;
 use weir_tests::client::{Client, Credential, session_cookie};
-use weir_tests::clock::{epoch_ms, now};
+use weir_tests::clock::epoch_ms;
 use weir_tests::fixtures::{BUDGET, LIMIT};
 use weir_tests::reply::Reply;
+use weir_tests::witness::Witness;
 use weir_tests::workerd::{Setup, TOKEN};
 
 use crate::security::{
-    GUARD, SESSION, SETTLE, TOKENS, answered, await_status, employ, of_tenant, policy, request,
-    reserved,
+    GUARD, SESSION, SETTLE, TOKENS, answered, await_status, employ, login, of_tenant, policy,
+    posted, request, reserved, revoke,
 };
 
 /// Paths that nothing serves, whoever asks.
@@ -33,8 +34,8 @@ const NOWHERE: [&str; 6] = [
 /// Paths at which sessions begin and end.
 const ENDING: [&str; 2] = [SESSION, "/operator/v1/sessions/revoke"];
 
-/// For how long the tokens that expire are valid at least: they are used once before.
-const VALID: Duration = Duration::from_secs(4);
+/// For how long the tokens that expire are valid: they are used once before, on any machine.
+const VALID_MS: u64 = 10 * 60_000;
 
 /// What is the tenant `acme`'s.
 struct Own {
@@ -50,7 +51,7 @@ impl Own {
         let reservation = reserved(admin, &reserve).await;
         let path = format!("/v1/guards/{GUARD}/acquire");
         let asked = json!({ "tenant": "acme" });
-        let taken: Value = admin.post(&path, &asked).await.unwrap().ok().unwrap();
+        let taken: Value = posted(admin, &path, &asked).await.ok().unwrap();
         Self {
             reservation,
             slot: taken["slot"].clone(),
@@ -134,7 +135,7 @@ impl Row {
     }
 
     async fn assert_of_acme(&self, who: &str, client: &Client, (body, due): (&Value, u16)) {
-        let reply = answered(async || client.post(&self.path, body).await.unwrap()).await;
+        let reply = posted(client, &self.path, body).await;
         let case = format!(
             "{} {} of acme with {who}: {}",
             self.method,
@@ -186,19 +187,15 @@ async fn staff(admin: &Client, kind: &str) -> Vec<(Role, Client, String)> {
 }
 
 /// Credentials that open nothing: each of the roles with a token that was revoked, and with one that has expired.
-async fn former(admin: &Client) -> Vec<(String, Client)> {
-    let (mut former, begun) = (Vec::new(), now());
+async fn former(admin: &Client, witness: &Witness) -> Vec<(String, Client)> {
+    let mut former = Vec::new();
     for role in Role::ALL {
         let name = format!("revoked-{}", role.name());
         let (client, made) = employ(admin, &named(&name, role)).await;
-        let path = format!("{TOKENS}/{}", made.view.id);
-        let revoked = admin.send(admin.request(Method::DELETE, &path)).await;
-        assert_eq!(revoked.unwrap().status, 204);
+        revoke(admin, &made.view.id).await;
         former.push((name, client));
     }
-    // As long as what was done so far took, four times: on a slow machine the next takes as long.
-    let valid = VALID.max(4 * begun.elapsed());
-    let expires_at = EpochMs(epoch_ms() + valid.as_millis() as u64);
+    let expires_at = EpochMs(epoch_ms() + VALID_MS);
     for role in Role::ALL {
         let name = format!("expired-{}", role.name());
         let token = TokenRequest {
@@ -214,7 +211,8 @@ async fn former(admin: &Client) -> Vec<(String, Client)> {
         former.push((name, client));
     }
     let left_ms = expires_at.0.saturating_sub(epoch_ms());
-    tokio::time::sleep(Duration::from_millis(left_ms)).await;
+    let left = Duration::from_millis(left_ms);
+    witness.ahead(left).await.unwrap();
     for (_, client) in &former {
         await_status(client, |status| status == 401).await;
     }
@@ -245,7 +243,8 @@ fn forged(admin: &Client, token: &str, other: &str) -> Vec<(String, Client)> {
 
 #[tokio::test]
 async fn every_route_lets_in_exactly_the_roles_that_are_meant() {
-    let workerd = Setup::isolates(&["weur"]).start().await.unwrap();
+    let setup = Setup::isolates(&["weur"]).witnessed();
+    let workerd = setup.start().await.unwrap();
     let root = workerd.client(0).unwrap();
     workerd.apply(&policy()).await.unwrap();
     // It retires the token that the deployment came with.
@@ -260,7 +259,7 @@ async fn every_route_lets_in_exactly_the_roles_that_are_meant() {
         ("the retired token".to_owned(), root.clone()),
     ];
     nobody.extend(forged(&admin, &made.token, &staff[0].2));
-    nobody.extend(former(&admin).await);
+    nobody.extend(former(&admin, &workerd.witness().unwrap()).await);
     for row in Row::all() {
         for (who, client) in &nobody {
             row.assert(who, client, row.due(None)).await;
@@ -322,7 +321,7 @@ async fn bounded(admin: &Client) {
         ),
         (at("release"), json!({ "slot": own.slot }), Some(false)),
     ] {
-        let reply = admin.post(&path, &body).await.unwrap();
+        let reply = posted(admin, &path, &body).await;
         let told: Value = reply
             .ok()
             .unwrap_or_else(|error| panic!("{path}: {error:#}"));
@@ -334,7 +333,7 @@ async fn bounded(admin: &Client) {
 /// that another site's page cannot send.
 async fn sessions(root: &Client, staff: &[(Role, Client, String)]) {
     for (role, _, token) in staff {
-        let opened = root.anonymous().post_session(token).await.unwrap();
+        let opened = login(&root.anonymous(), token).await;
         if !role.operates() {
             assert_eq!(opened.status, 403, "{role:?} logs in: {}", opened.text());
             continue;
@@ -347,7 +346,7 @@ async fn sessions(root: &Client, staff: &[(Role, Client, String)]) {
                 csrf,
             })
         };
-        let out = with(false).log_out().await.unwrap();
+        let out = answered(async || with(false).log_out().await.unwrap()).await;
         assert_eq!(out.status, 403, "a page of another site logs out");
         for row in Row::all()
             .into_iter()

@@ -4,13 +4,13 @@ use serde_json::Value;
 use weir_tests::client::{Credential, session_cookie};
 use weir_tests::workerd::{Setup, TOKEN, Workerd};
 
-use crate::security::{POLICY, SESSION, one_isolate};
+use crate::security::{SESSION, answered, got, login, one_isolate, read};
 
 #[tokio::test]
 async fn a_session_is_a_cookie_that_scripts_and_other_sites_cannot_use() {
     let (workerd, client) = one_isolate().await;
     let anonymous = client.anonymous();
-    let reply = anonymous.post_session(TOKEN).await.unwrap();
+    let reply = login(&anonymous, TOKEN).await;
     let header = reply.header("set-cookie").expect("a cookie").to_owned();
     let attributes: Vec<String> = header
         .split(';')
@@ -36,22 +36,14 @@ async fn a_session_is_a_cookie_that_scripts_and_other_sites_cannot_use() {
 
     let cookie = session_cookie(&reply).unwrap();
     let with = |cookie: String| anonymous.with(Credential::Session { cookie, csrf: true });
-    let session: Value = with(cookie.clone())
-        .get(SESSION)
-        .await
-        .unwrap()
-        .ok()
-        .unwrap();
+    let session: Value = got(&with(cookie.clone()), SESSION).await.ok().unwrap();
     assert_eq!(session["role"], "admin");
     assert!(session["expires_at"].as_u64().unwrap() > weir_tests::clock::epoch_ms());
-    assert_eq!(anonymous.get(SESSION).await.unwrap().status, 401);
+    assert_eq!(got(&anonymous, SESSION).await.status, 401);
 
     for forged in forgeries(&cookie) {
-        assert_eq!(
-            with(forged.clone()).get(POLICY).await.unwrap().status,
-            401,
-            "cookie {forged}"
-        );
+        let status = read(&with(forged.clone())).await;
+        assert_eq!(status, 401, "cookie {forged}");
     }
     let elsewhere = Setup::isolates(&["weur"])
         .token(Some("another-token-of-the-tests-7654321"))
@@ -62,13 +54,10 @@ async fn a_session_is_a_cookie_that_scripts_and_other_sites_cannot_use() {
         cookie: cookie.clone(),
         csrf: true,
     });
-    assert_eq!(
-        foreign.get(POLICY).await.unwrap().status,
-        401,
-        "a session of another deployment"
-    );
+    assert_eq!(read(&foreign).await, 401, "a session of another deployment");
 
-    let out = with(cookie).log_out().await.unwrap();
+    let session = with(cookie);
+    let out = answered(async || session.log_out().await.unwrap()).await;
     assert_eq!(out.status, 204);
     let cleared = out
         .header("set-cookie")
@@ -84,21 +73,20 @@ async fn a_session_is_a_cookie_that_scripts_and_other_sites_cannot_use() {
 async fn a_session_that_a_secret_opened_ends_with_that_secret() {
     let (mut workerd, client) = one_isolate().await;
     let anonymous = client.anonymous();
-    let cookie = session_cookie(&anonymous.post_session(TOKEN).await.unwrap()).unwrap();
+    let cookie = session_cookie(&login(&anonymous, TOKEN).await).unwrap();
     let status = async |workerd: &Workerd| {
         let csrf = true;
         let cookie = cookie.clone();
         let client = workerd.client(0).unwrap().anonymous();
         let session = client.with(Credential::Session { cookie, csrf });
-        session.get(POLICY).await.unwrap().status
+        read(&session).await
     };
     workerd.restart().await.unwrap();
     assert_eq!(status(&workerd).await, 200, "by the same secret it goes on");
     let another = "another-token-of-the-tests-7654321";
     workerd.restart_with_token(another).await.unwrap();
     assert_eq!(status(&workerd).await, 401);
-    let reply = anonymous.post_session(another).await.unwrap();
-    assert_eq!(reply.status, 200);
+    assert_eq!(login(&anonymous, another).await.status, 200);
 }
 
 fn forgeries(cookie: &str) -> Vec<String> {

@@ -7,7 +7,8 @@ use weir_tests::fixtures::{BUDGET, LIMIT};
 use weir_tests::workerd::{Setup, Workerd};
 
 use crate::security::{
-    BATCH, CHECK, FAIRNESS, GUARD, SETTLE, by_prefix, employ, of_tenant, policy, request, reserved,
+    BATCH, CHECK, FAIRNESS, GUARD, SETTLE, by_prefix, employ, got, of_tenant, policy, posted,
+    request, reserved,
 };
 
 async fn deployment() -> (Workerd, Client) {
@@ -23,7 +24,7 @@ fn charge(tenant: &str, cost: u64) -> Value {
 
 /// What is left of the budget.
 async fn left(client: &Client) -> u64 {
-    let looked = client.check_budget("acme", BUDGET, 0).await.unwrap();
+    let looked = client.check_budget_once_there("acme", BUDGET, 0).await;
     looked.decision.remaining
 }
 
@@ -31,39 +32,30 @@ async fn left(client: &Client) -> u64 {
 async fn a_tenant_decides_for_itself_and_for_nobody_else() {
     let (_workerd, root) = deployment().await;
     let (acme, _) = employ(&root, &of_tenant("acme")).await;
-    let own = acme.post(CHECK, &charge("acme", 1)).await.unwrap();
+    let own = posted(&acme, CHECK, &charge("acme", 1)).await;
     assert_eq!(own.status, 200, "{}", own.text());
     // Without a name it is its own.
     let unnamed = json!({ "budget": BUDGET, "cost": 1 });
-    assert_eq!(acme.post(CHECK, &unnamed).await.unwrap().status, 200);
+    assert_eq!(posted(&acme, CHECK, &unnamed).await.status, 200);
 
     let before = left(&root).await;
     for other in ["globex", "acme2", "Acme", "acm", " acme", "acme "] {
-        let refused = acme.post(CHECK, &charge(other, 1)).await.unwrap();
+        let refused = posted(&acme, CHECK, &charge(other, 1)).await;
         assert_eq!(refused.status, 403, "{other:?}: {}", refused.text());
         assert_eq!(refused.problem().unwrap().field.as_deref(), Some("/tenant"));
         let shared = json!({ "tenant": other, "limit": LIMIT, "key": "k" });
-        assert_eq!(
-            acme.post(CHECK, &shared).await.unwrap().status,
-            403,
-            "{other:?}"
-        );
+        let refused = posted(&acme, CHECK, &shared).await;
+        assert_eq!(refused.status, 403, "{other:?}");
         let place = json!({ "tenant": other, "limit": "shape", "key": "k" });
-        assert_eq!(
-            acme.post("/v1/reserve", &place).await.unwrap().status,
-            403,
-            "{other:?}"
-        );
+        let refused = posted(&acme, "/v1/reserve", &place).await;
+        assert_eq!(refused.status, 403, "{other:?}");
         let slot = json!({ "tenant": other });
         let path = format!("/v1/guards/{GUARD}/acquire");
-        assert_eq!(
-            acme.post(&path, &slot).await.unwrap().status,
-            403,
-            "{other:?}"
-        );
+        let refused = posted(&acme, &path, &slot).await;
+        assert_eq!(refused.status, 403, "{other:?}");
     }
     let mixed = json!({ "requests": [charge("acme", 1), charge("globex", 1)] });
-    let refused = acme.post(BATCH, &mixed).await.unwrap();
+    let refused = posted(&acme, BATCH, &mixed).await;
     assert_eq!(refused.status, 403, "{}", refused.text());
     assert_eq!(
         refused.problem().unwrap().field.as_deref(),
@@ -81,13 +73,10 @@ async fn a_tenant_reads_its_own_accounting_and_nobody_elses() {
     let (_workerd, root) = deployment().await;
     let (acme, _) = employ(&root, &of_tenant("acme")).await;
     for tenant in ["acme", "globex"] {
-        assert_eq!(
-            root.post(CHECK, &charge(tenant, 1)).await.unwrap().status,
-            200
-        );
+        assert_eq!(posted(&root, CHECK, &charge(tenant, 1)).await.status, 200);
     }
     for path in ["/v1/fairness", "/v1/fairness?tenant=acme"] {
-        let own = acme.get(path).await.unwrap();
+        let own = got(&acme, path).await;
         assert_eq!(own.status, 200, "{path}: {}", own.text());
         assert!(!own.text().contains("globex"), "{}", own.text());
     }
@@ -101,7 +90,7 @@ async fn a_tenant_reads_its_own_accounting_and_nobody_elses() {
         "/operator/v1/series?tenant=acme",
         "/metrics",
     ] {
-        let refused = acme.get(path).await.unwrap();
+        let refused = got(&acme, path).await;
         assert_eq!(refused.status, 403, "{path}: {}", refused.text());
         assert!(
             !refused.text().contains("globex"),
@@ -109,7 +98,7 @@ async fn a_tenant_reads_its_own_accounting_and_nobody_elses() {
             refused.text()
         );
     }
-    let named = root.get("/v1/fairness?tenant=globex").await.unwrap();
+    let named = got(&root, "/v1/fairness?tenant=globex").await;
     assert_eq!(named.status, 200, "{}", named.text());
 }
 
@@ -121,25 +110,21 @@ async fn a_tenant_settles_and_frees_what_is_its_own_only() {
     let asked = json!({ "budget": BUDGET, "cost": 100, "reserve": true });
     let reservation = reserved(&acme, &asked).await;
     let settlement = json!({ "reservation": reservation, "actual": 0 });
-    let refused = globex.post(SETTLE, &settlement).await.unwrap();
+    let refused = posted(&globex, SETTLE, &settlement).await;
     assert_eq!(refused.status, 403, "{}", refused.text());
-    let settled = acme.post(SETTLE, &settlement).await.unwrap();
+    let settled = posted(&acme, SETTLE, &settlement).await;
     assert_eq!(settled.status, 200, "{}", settled.text());
 
     let at = |action: &str| format!("/v1/guards/{GUARD}/{action}");
-    let taken: Value = acme
-        .post(&at("acquire"), &json!({}))
-        .await
-        .unwrap()
-        .ok()
-        .unwrap();
+    let taken = posted(&acme, &at("acquire"), &json!({})).await;
+    let taken: Value = taken.ok().unwrap();
     let slot = json!({ "slot": taken["slot"] });
     for action in ["renew", "release"] {
-        let refused = globex.post(&at(action), &slot).await.unwrap();
+        let refused = posted(&globex, &at(action), &slot).await;
         assert_eq!(refused.status, 403, "{action}: {}", refused.text());
     }
     for action in ["renew", "release"] {
-        let own = acme.post(&at(action), &slot).await.unwrap();
+        let own = posted(&acme, &at(action), &slot).await;
         assert_eq!(own.status, 200, "{action}: {}", own.text());
     }
 }
@@ -151,16 +136,10 @@ async fn a_service_decides_for_any_tenant_or_for_those_of_its_prefix() {
     let (bound, _) = employ(&root, &by_prefix("free:eu-")).await;
     let unnamed = json!({ "limit": LIMIT, "key": "k" });
     for tenant in ["acme", "free:eu-1", "free:us-1"] {
-        assert_eq!(
-            service
-                .post(CHECK, &charge(tenant, 1))
-                .await
-                .unwrap()
-                .status,
-            200
-        );
+        let reply = posted(&service, CHECK, &charge(tenant, 1)).await;
+        assert_eq!(reply.status, 200);
     }
-    assert_eq!(service.post(CHECK, &unnamed).await.unwrap().status, 200);
+    assert_eq!(posted(&service, CHECK, &unnamed).await.status, 200);
     for (tenant, status) in [
         ("free:eu-1", 200),
         ("free:eu-", 200),
@@ -169,10 +148,10 @@ async fn a_service_decides_for_any_tenant_or_for_those_of_its_prefix() {
         ("xfree:eu-1", 403),
         ("acme", 403),
     ] {
-        let reply = bound.post(CHECK, &charge(tenant, 1)).await.unwrap();
+        let reply = posted(&bound, CHECK, &charge(tenant, 1)).await;
         assert_eq!(reply.status, status, "{tenant}: {}", reply.text());
     }
-    let refused = bound.post(CHECK, &unnamed).await.unwrap();
+    let refused = posted(&bound, CHECK, &unnamed).await;
     assert_eq!(
         refused.status,
         403,
@@ -192,7 +171,7 @@ async fn a_viewer_and_an_editor_decide_nothing() {
             (BATCH, json!({ "requests": [charge("acme", 1)] })),
             ("/v1/guards/queries/acquire", json!({ "tenant": "acme" })),
         ] {
-            let refused = client.post(path, &body).await.unwrap();
+            let refused = posted(&client, path, &body).await;
             assert_eq!(refused.status, 403, "{role:?} {path}: {}", refused.text());
         }
     }

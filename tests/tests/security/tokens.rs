@@ -14,8 +14,8 @@ use weir_tests::witness::{Fault, Seen, Witness};
 use weir_tests::workerd::{Setup, TOKEN, Workerd};
 
 use crate::security::{
-    CHECK, FAIRNESS, POLICY, RECORDED, TOKENS, await_status, employ, of_tenant, one_isolate,
-    policy, request,
+    CHECK, FAIRNESS, POLICY, RECORDED, TOKENS, answered, await_status, employ, got, login,
+    of_tenant, one_isolate, policy, posted, read, request, revoke,
 };
 
 #[tokio::test]
@@ -31,16 +31,10 @@ async fn a_token_counts_only_whole_and_as_a_bearer_token() {
         &longer,
         &upper,
     ] {
-        assert_eq!(
-            client.with_token(wrong).get(POLICY).await.unwrap().status,
-            401,
-            "token {wrong:?}"
-        );
-        assert_eq!(
-            client.post_session(wrong).await.unwrap().status,
-            401,
-            "login with {wrong:?}"
-        );
+        let status = read(&client.with_token(wrong)).await;
+        assert_eq!(status, 401, "token {wrong:?}");
+        let status = login(&client, wrong).await.status;
+        assert_eq!(status, 401, "login with {wrong:?}");
     }
     let anonymous = client.anonymous();
     let schemes = [
@@ -51,14 +45,12 @@ async fn a_token_counts_only_whole_and_as_a_bearer_token() {
         (format!("Bearer {TOKEN}, Bearer {TOKEN}"), 401),
     ];
     for (value, status) in schemes {
-        let request = anonymous
-            .request(Method::GET, POLICY)
-            .header("authorization", &value);
-        assert_eq!(
-            anonymous.send(request).await.unwrap().status,
-            status,
-            "Authorization: {value}"
-        );
+        let ask = async || {
+            let request = anonymous.request(Method::GET, POLICY);
+            let request = request.header("authorization", &value);
+            anonymous.send(request).await.unwrap()
+        };
+        assert_eq!(answered(ask).await.status, status, "Authorization: {value}");
     }
     let in_the_address = anonymous
         .get(&format!("{POLICY}?token={TOKEN}&access_token={TOKEN}"))
@@ -80,11 +72,11 @@ async fn without_a_long_enough_admin_token_everything_is_refused() {
         let given = client.with_token(token.unwrap_or_default());
         let check = json!({ "limit": LIMIT, "key": "k" });
         let replies: [Reply; 5] = [
-            given.get(POLICY).await.unwrap(),
-            given.get(FAIRNESS).await.unwrap(),
+            got(&given, POLICY).await,
+            got(&given, FAIRNESS).await,
             given.put_policy(&json!({}), Some("\"1\"")).await.unwrap(),
-            given.post(CHECK, &check).await.unwrap(),
-            given.post_session(token.unwrap_or_default()).await.unwrap(),
+            posted(&given, CHECK, &check).await,
+            login(&given, token.unwrap_or_default()).await,
         ];
         for reply in replies {
             assert_eq!(
@@ -103,10 +95,7 @@ async fn without_a_long_enough_admin_token_everything_is_refused() {
         .start()
         .await
         .unwrap();
-    assert_eq!(
-        workerd.client(0).unwrap().get(POLICY).await.unwrap().status,
-        200
-    );
+    assert_eq!(read(&workerd.client(0).unwrap()).await, 200);
 }
 
 /// Texts that are no token of the deployment, made from one that is.
@@ -214,7 +203,7 @@ async fn a_revoked_token_opens_nothing_in_any_isolate_and_its_sessions_end() {
     let root = &clients[0];
     let (_, viewer) = employ(root, &request("viewer", Role::Viewer)).await;
     let (_, other) = employ(root, &request("other", Role::Viewer)).await;
-    let opened = root.anonymous().post_session(&viewer.token).await.unwrap();
+    let opened = login(&root.anonymous(), &viewer.token).await;
     let cookie = session_cookie(&opened).unwrap();
     let holders: Vec<Client> = clients
         .iter()
@@ -227,19 +216,16 @@ async fn a_revoked_token_opens_nothing_in_any_isolate_and_its_sessions_end() {
     for holder in &holders {
         await_status(holder, |status| status == 200).await;
     }
-    let path = format!("{TOKENS}/{}", viewer.view.id);
-    let revoked = root
-        .send(root.request(Method::DELETE, &path))
-        .await
-        .unwrap();
-    assert_eq!(revoked.status, 204, "{}", revoked.text());
+    revoke(root, &viewer.view.id).await;
     for holder in &holders {
         await_status(holder, |status| status == 401).await;
     }
-    let again = root
-        .send(root.request(Method::DELETE, &path))
-        .await
-        .unwrap();
+    let path = format!("{TOKENS}/{}", viewer.view.id);
+    let again = async || {
+        let asked = root.request(Method::DELETE, &path);
+        root.send(asked).await.unwrap()
+    };
+    let again = answered(again).await;
     assert_eq!(again.status, 404, "{}", again.text());
     for client in &clients {
         await_status(&client.with_token(&other.token), |status| status == 200).await;
@@ -249,38 +235,31 @@ async fn a_revoked_token_opens_nothing_in_any_isolate_and_its_sessions_end() {
 #[tokio::test]
 async fn the_bootstrap_token_is_refused_once_there_is_another_admin() {
     let (workerd, root) = one_isolate().await;
-    let opened = root.anonymous().post_session(TOKEN).await.unwrap();
+    let opened = login(&root.anonymous(), TOKEN).await;
     let cookie = session_cookie(&opened).unwrap();
     let session = root.with(Credential::Session { cookie, csrf: true });
     // Others' tokens leave it in force.
     let (_, _) = employ(&root, &request("viewer", Role::Viewer)).await;
     let (_, _) = employ(&root, &request("editor", Role::Editor)).await;
-    assert_eq!(root.get(POLICY).await.unwrap().status, 200);
-    assert_eq!(session.get(POLICY).await.unwrap().status, 200);
+    assert_eq!(read(&root).await, 200);
+    assert_eq!(read(&session).await, 200);
 
     let (admin, made) = employ(&root, &request("admin", Role::Admin)).await;
     await_status(&root, |status| status == 401).await;
     await_status(&session, |status| status == 401).await;
     let check = json!({ "limit": LIMIT, "key": "k" });
     for reply in [
-        root.post(CHECK, &check).await.unwrap(),
-        root.put_policy(&json!({}), Some("*")).await.unwrap(),
-        root.post(TOKENS, &request("more", Role::Admin))
-            .await
-            .unwrap(),
-        root.post_session(TOKEN).await.unwrap(),
+        posted(&root, CHECK, &check).await,
+        answered(async || root.put_policy(&json!({}), Some("*")).await.unwrap()).await,
+        posted(&root, TOKENS, &request("more", Role::Admin)).await,
+        login(&root, TOKEN).await,
     ] {
         assert_eq!(reply.status, 401, "{}", reply.text());
     }
-    assert_eq!(admin.get(POLICY).await.unwrap().status, 200);
+    assert_eq!(read(&admin).await, 200);
 
     // The last admin's token gives the deployment back to whoever holds its secret.
-    let path = format!("{TOKENS}/{}", made.view.id);
-    let revoked = admin
-        .send(admin.request(Method::DELETE, &path))
-        .await
-        .unwrap();
-    assert_eq!(revoked.status, 204, "{}", revoked.text());
+    revoke(&admin, &made.view.id).await;
     await_status(&root, |status| status == 200).await;
     assert!(!workerd.log().contains(TOKEN), "the token is in the log");
 }
@@ -295,24 +274,19 @@ async fn a_deployment_that_says_so_lets_the_bootstrap_token_in_beside_other_admi
     let root = workerd.client(0).unwrap();
     let (admin, _) = employ(&root, &request("admin", Role::Admin)).await;
     for client in [&root, &admin] {
-        assert_eq!(client.get(POLICY).await.unwrap().status, 200);
+        assert_eq!(read(client).await, 200);
     }
-    assert_eq!(root.post_session(TOKEN).await.unwrap().status, 200);
+    assert_eq!(login(&root, TOKEN).await.status, 200);
 }
 
 #[tokio::test]
 async fn what_the_bootstrap_token_does_is_in_the_audit_log() {
     let (_workerd, root) = one_isolate().await;
-    assert_eq!(root.post_session(TOKEN).await.unwrap().status, 200);
+    assert_eq!(login(&root, TOKEN).await.status, 200);
     let (viewer, _) = employ(&root, &request("viewer", Role::Viewer)).await;
     let start = clock::now();
     loop {
-        let log: Value = viewer
-            .get("/operator/v1/audit")
-            .await
-            .unwrap()
-            .ok()
-            .unwrap();
+        let log: Value = got(&viewer, "/operator/v1/audit").await.ok().unwrap();
         let of_bootstrap: Vec<&str> = log["records"]
             .as_array()
             .unwrap()
@@ -345,11 +319,11 @@ async fn an_isolate_that_starts_while_the_registry_is_down_knows_every_token() {
         witness.fault(call, Fault::Refuse, 1_000).await.unwrap();
     }
     let check = json!({ "budget": BUDGET, "cost": 1 });
-    let decided: Reply = tenant.post(CHECK, &check).await.unwrap();
+    let decided = posted(&tenant, CHECK, &check).await;
     assert_eq!(decided.status, 200, "{}", decided.text());
     for forged in forgeries(&made.token).into_iter().take(3) {
         let refused = tenant.with_token(&forged);
-        assert_eq!(refused.post(CHECK, &check).await.unwrap().status, 401);
+        assert_eq!(posted(&refused, CHECK, &check).await.status, 401);
     }
 }
 
@@ -357,13 +331,13 @@ async fn an_isolate_that_starts_while_the_registry_is_down_knows_every_token() {
 async fn a_tokens_text_is_shown_once_and_kept_nowhere() {
     let (workerd, root) = one_isolate().await;
     let (_, made): (_, TokenReply) = employ(&root, &request("viewer", Role::Viewer)).await;
-    let listed = root.get(TOKENS).await.unwrap();
+    let listed = got(&root, TOKENS).await;
     assert_eq!(listed.status, 200, "{}", listed.text());
     assert!(listed.text().contains(&made.view.id), "{}", listed.text());
     let secret = made.token.split('.').nth(1).unwrap();
     for kept in [
         listed.text(),
-        root.get("/operator/v1/audit").await.unwrap().text(),
+        got(&root, "/operator/v1/audit").await.text(),
         workerd.log(),
     ] {
         assert!(!kept.contains(secret), "the secret is in {kept:.300}");
@@ -398,14 +372,15 @@ async fn a_change_that_a_role_does_not_permit_is_in_the_audit_log() {
     let (_workerd, root) = one_isolate().await;
     let (viewer, _) = employ(&root, &request("viewer", Role::Viewer)).await;
     let path = "/operator/v1/tenants/acme";
-    let refused = viewer
-        .send(viewer.request(Method::DELETE, path))
-        .await
-        .unwrap();
+    let ask = async || {
+        let asked = viewer.request(Method::DELETE, path);
+        viewer.send(asked).await.unwrap()
+    };
+    let refused = answered(ask).await;
     assert_eq!(refused.status, 403, "{}", refused.text());
     let start = clock::now();
     loop {
-        let log: Value = root.get("/operator/v1/audit").await.unwrap().ok().unwrap();
+        let log: Value = got(&root, "/operator/v1/audit").await.ok().unwrap();
         let is_it = |record: &Value| {
             record["actor"] == "viewer"
                 && record["action"] == "tenant.delete"

@@ -6,6 +6,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 use weir_shared::wire::check::Reason;
+use weir_tests::again::answered;
 use weir_tests::checker::{admitted_by_window, violations};
 use weir_tests::fixtures::with;
 use weir_tests::history::outcomes;
@@ -179,12 +180,8 @@ async fn bounds_are_told_with_their_place_and_refused_at_theirs() {
     let good = document(body, tenants);
     let workerd = start(alone(), &good).await;
     let client = workerd.client(0).unwrap();
-    let told: Value = client
-        .get("/operator/v1/tenants/bound")
-        .await
-        .unwrap()
-        .ok()
-        .unwrap();
+    let tenant = answered(async || client.get("/operator/v1/tenants/bound").await);
+    let told: Value = tenant.await.ok().unwrap();
     let told = &told["effective"]["budgets"]["tokens"];
     assert_eq!(
         told["ceiling"],
@@ -218,8 +215,8 @@ async fn bounds_are_told_with_their_place_and_refused_at_theirs() {
             true => candidate,
             false => with(candidate, "/tenants/bound/overrides", json!([])),
         };
-        let reply = client.put_policy(&candidate, Some(&before.etag)).await;
-        let problem = reply.unwrap().problem().unwrap();
+        let put = async || client.put_policy(&candidate, Some(&before.etag)).await;
+        let problem = answered(put).await.problem().unwrap();
         assert_eq!(
             (problem.status, problem.field.as_deref()),
             (400, Some(field)),

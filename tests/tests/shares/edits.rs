@@ -11,6 +11,7 @@ use weir_tests::client::Client;
 use weir_tests::clock::{epoch_ms, now};
 use weir_tests::fixtures::{with, without};
 use weir_tests::history::{Operation, outcomes};
+use weir_tests::shares::stalls;
 use weir_tests::stage::Stage;
 use weir_tests::workerd::{REGIONS, Setup, Workerd};
 
@@ -98,8 +99,23 @@ async fn a_higher_limit_admits_at_once_and_a_lower_one_stops_at_once() {
     join_all(runs).await;
 }
 
+/// How often it is tried: a machine that stands still may not be done with all of it in one window.
+const TRIES: u32 = 3;
+
 /// A lower limit: no more grants in this window, and all of it in the next.
 async fn assert_lowered(reserve: Option<&str>, sharing: &str) {
+    for _ in 0..TRIES {
+        if is_lowered(reserve, sharing).await {
+            return;
+        }
+    }
+    panic!(
+        "{sharing}, {reserve:?}: {TRIES} times too little was used before the edit, or it came late"
+    );
+}
+
+/// Whether enough was used of a window before it was edited; then the rest is judged.
+async fn is_lowered(reserve: Option<&str>, sharing: &str) -> bool {
     const WINDOW: Duration = Duration::from_secs(8);
     const LOWER: u64 = 100;
     // What regions and isolates hold is each for a few contacts, of half a second here.
@@ -139,6 +155,9 @@ async fn assert_lowered(reserve: Option<&str>, sharing: &str) {
         outcomes(&operations)
     );
     assert!(labels.len() >= 3, "{what}: {windows:?}");
+    let came_late = operations
+        .iter()
+        .any(|operation| operation.window() > Some(labels[0]) && operation.sent <= edited);
     let of_first = |operation: &&Operation| operation.window() == Some(labels[0]);
     let before: u64 = operations
         .iter()
@@ -146,7 +165,16 @@ async fn assert_lowered(reserve: Option<&str>, sharing: &str) {
         .filter(of_first)
         .map(Operation::admitted)
         .sum();
-    assert!(before > 2 * LOWER, "{what}: only {before} were used before");
+    if came_late || before <= 2 * LOWER {
+        return false;
+    }
+    // A lease that a holder has no time to give back is spent later.
+    let stood = operations
+        .iter()
+        .filter(of_first)
+        .map(Operation::latency)
+        .max();
+    let leases = leases + stood.unwrap_or_default();
     let late: u64 = operations
         .iter()
         .filter(|operation| operation.sent > edited + leases)
@@ -167,10 +195,12 @@ async fn assert_lowered(reserve: Option<&str>, sharing: &str) {
     for label in &labels[1..] {
         assert!(windows[label] <= LOWER, "{what}: {windows:?}");
     }
+    let stall = stalls(&operations, window)[&labels[1]];
     assert!(
-        windows[&labels[1]] * 100 >= LOWER * 90,
-        "{what}: {windows:?}"
+        windows[&labels[1]] + stall.units(LOWER) >= LOWER * 9 / 10,
+        "{what}: {windows:?}, {stall:?}"
     );
+    true
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -260,8 +290,6 @@ async fn a_budget_that_comes_back_keeps_what_was_used() {
 /// A shorter window ends the open one at its own next boundary, and gives nothing of it out again.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_window_that_gets_shorter_ends_at_the_next_boundary_of_its_new_length() {
-    const WINDOW: Duration = Duration::from_secs(32);
-    const SHORTER_MS: u64 = 8_000;
     let pairs = [
         ("first_come", "global"),
         ("weighted_fair_escrow", "global"),
@@ -269,31 +297,47 @@ async fn a_window_that_gets_shorter_ends_at_the_next_boundary_of_its_new_length(
         ("weighted_fair_escrow", "isolate"),
     ];
     let runs = pairs.map(async |(sharing, scope)| {
-        let what = format!("{sharing} at {scope}");
-        let with_length = |window_ms: u64| policy(budget(sharing, scope, 60, window_ms));
-        let workerd: Workerd = start(alone(), &with_length(WINDOW.as_millis() as u64)).await;
-        let client = workerd.client(0).unwrap();
-        window_start(WINDOW).await;
-        let before = await_allowed(&client, "a", 60).await;
-        workerd.apply(&with_length(SHORTER_MS)).await.unwrap();
-        let denied = take(&client, "a", 1).await;
-        assert_eq!(
-            (denied.allowed, denied.window),
-            (false, before.window),
-            "{what}"
-        );
-        assert!(
-            denied.reset_at <= epoch_ms() + SHORTER_MS + 500 && denied.reset_at < before.reset_at,
-            "{what}: {before:?}, {denied:?}"
-        );
-        tokio::time::sleep(Duration::from_millis(SHORTER_MS)).await;
-        let after = await_allowed(&client, "a", 1).await;
-        assert!(after.window > before.window, "{what}: {after:?}");
-        let length_ms = after.reset_at - epoch_ms().min(after.reset_at);
-        assert!(
-            length_ms <= SHORTER_MS + 100,
-            "{what}: {length_ms} ms, {after:?}"
-        );
+        let mut tries = 1;
+        while !is_shortened(sharing, scope).await {
+            assert!(tries < TRIES, "{sharing} at {scope}: always too late");
+            tries += 1;
+        }
     });
     join_all(runs).await;
+}
+
+/// Whether the edit was in force before the boundary at which the window ends by it; then the rest is judged.
+async fn is_shortened(sharing: &str, scope: &str) -> bool {
+    const WINDOW: Duration = Duration::from_secs(32);
+    const SHORTER_MS: u64 = 8_000;
+    let what = format!("{sharing} at {scope}");
+    let with_length = |window_ms: u64| policy(budget(sharing, scope, 60, window_ms));
+    let workerd: Workerd = start(alone(), &with_length(WINDOW.as_millis() as u64)).await;
+    let client = workerd.client(0).unwrap();
+    window_start(WINDOW).await;
+    let boundary = epoch_ms() / SHORTER_MS + 1;
+    let before = await_allowed(&client, "a", 60).await;
+    workerd.apply(&with_length(SHORTER_MS)).await.unwrap();
+    let denied = take(&client, "a", 1).await;
+    if epoch_ms() / SHORTER_MS >= boundary {
+        return false;
+    }
+    assert_eq!(
+        (denied.allowed, denied.window),
+        (false, before.window),
+        "{what}"
+    );
+    assert!(
+        denied.reset_at <= epoch_ms() + SHORTER_MS + 500 && denied.reset_at < before.reset_at,
+        "{what}: {before:?}, {denied:?}"
+    );
+    tokio::time::sleep(Duration::from_millis(SHORTER_MS)).await;
+    let after = await_allowed(&client, "a", 1).await;
+    assert!(after.window > before.window, "{what}: {after:?}");
+    let length_ms = after.reset_at - epoch_ms().min(after.reset_at);
+    assert!(
+        length_ms <= SHORTER_MS + 100,
+        "{what}: {length_ms} ms, {after:?}"
+    );
+    true
 }

@@ -2,6 +2,9 @@
 
 use serde_json::{Value, json};
 use weir_shared::wire::check::Reason;
+use weir_shared::wire::problem::Problem;
+use weir_tests::again::answered;
+use weir_tests::client::{Client, Policy};
 use weir_tests::fixtures::with;
 
 use crate::shares::{LONG_MS, alone, await_allowed, budget, document, start, take};
@@ -21,21 +24,17 @@ async fn a_pair_is_served_or_refused_with_its_pointer() {
     let client = workerd.client(0).unwrap();
     for (sharing, served) in SHARINGS {
         for scope in ["isolate", "region", "global"] {
-            let before = client.policy().await.unwrap();
             let candidate = document(budget(sharing, scope, 100, LONG_MS), json!({}));
-            let reply = client
-                .put_policy(&candidate, Some(&before.etag))
-                .await
-                .unwrap();
             if served.contains(&scope) {
-                let saved: Value = reply.ok().unwrap();
+                let saved = client.save_policy(&candidate).await.unwrap().document;
                 assert_eq!(
                     saved["budgets"], candidate["budgets"],
                     "{sharing} at {scope}"
                 );
                 continue;
             }
-            let problem = reply.problem().unwrap();
+            let before = client.policy().await.unwrap();
+            let problem = refused(&client, &candidate, &before).await;
             assert_eq!(
                 (problem.status, problem.field.as_deref()),
                 (400, Some("/budgets/tokens/scope")),
@@ -44,6 +43,12 @@ async fn a_pair_is_served_or_refused_with_its_pointer() {
             assert_eq!(client.policy().await.unwrap(), before);
         }
     }
+}
+
+/// What is told of a policy that is not taken.
+async fn refused(client: &Client, candidate: &Value, before: &Policy) -> Problem {
+    let put = async || client.put_policy(candidate, Some(&before.etag)).await;
+    answered(put).await.problem().unwrap()
 }
 
 #[tokio::test]
@@ -77,11 +82,7 @@ async fn what_depends_on_the_pair_is_refused_without_it() {
     let before = client.policy().await.unwrap();
     for (sharing, scope, field, value) in cases {
         let body = with(budget(sharing, scope, 100, LONG_MS), field, value);
-        let reply = client
-            .put_policy(&document(body, json!({})), Some(&before.etag))
-            .await
-            .unwrap();
-        let problem = reply.problem().unwrap();
+        let problem = refused(&client, &document(body, json!({})), &before).await;
         let at = format!("/budgets/tokens{field}");
         assert_eq!(
             (problem.status, problem.field.as_deref()),

@@ -6,14 +6,14 @@ use serde_json::json;
 use weir_tests::checker::{admitted_by_window, violations};
 use weir_tests::client::Client;
 use weir_tests::history::{Operation, outcomes};
-use weir_tests::shares::{of, settled_windows, sketch};
+use weir_tests::shares::{demand, of, settled_windows, sketch};
 use weir_tests::stage::Stage;
 use weir_tests::workerd::{REGIONS, Setup};
 use weir_tests::workload::Workload;
 
 use weir_shared::ordered::OrderedSet;
 
-use crate::shares::{assert_rule, document, escrow, flood, got, load, run, weighing};
+use crate::shares::{assert_rule, document, escrow, flood, got, load, run_until, weighing};
 
 const LIMIT: u64 = 240;
 const WINDOW: Duration = Duration::from_secs(4);
@@ -44,9 +44,12 @@ async fn assert_known_keeps_its_guarantee(reserve: &str, tenants_max: u64) {
     let stage = Stage::new(Setup::isolates(&REGIONS), WINDOW, policy).await;
     let mut loads = invented(&stage.clients);
     loads.push(flood(&stage.clients[..1], "known"));
-    let operations = run(&stage, loads).await;
-    let names = operations.iter().map(|operation| operation.tenant.as_str());
-    let names: OrderedSet<&str> = names.collect();
+    let is_enough = |operations: &[Operation]| {
+        let known = of(operations, "known").count() as u64;
+        named(operations).len() > NAMES * 3 / 4 && known > LIMIT
+    };
+    let operations = run_until(&stage, loads, is_enough).await;
+    let names = named(&operations);
     let windows = settled_windows(&operations);
     let known: Vec<u64> = windows
         .values()
@@ -67,7 +70,7 @@ async fn assert_known_keeps_its_guarantee(reserve: &str, tenants_max: u64) {
     let what = format!("{reserve}, {tenants_max} told apart");
     assert_rule(&what, &merged, stage.window, |seen| {
         // What it did not ask for on a busy machine was not denied to it.
-        let due = asked_in(&operations, seen.label).min(LIMIT / 2);
+        let due = demand(&operations, seen.label, "known").min(LIMIT / 2);
         Some(seen.has("known", due * 9 / 10))
     });
     let strangers: u64 = operations
@@ -78,11 +81,9 @@ async fn assert_known_keeps_its_guarantee(reserve: &str, tenants_max: u64) {
     assert!(strangers > 0, "strangers got nothing");
 }
 
-/// Units that the known tenant asked for in a window.
-fn asked_in(operations: &[Operation], label: u64) -> u64 {
-    let known = of(operations, "known");
-    let asked = known.filter(|operation| operation.window() == Some(label));
-    asked.map(|operation| operation.cost).sum()
+fn named(operations: &[Operation]) -> OrderedSet<&str> {
+    let names = operations.iter().map(|operation| operation.tenant.as_str());
+    names.collect()
 }
 
 /// All strangers under one name, for the message.

@@ -506,6 +506,8 @@ func outage() error {
 	var traffic sync.WaitGroup
 	var mutex sync.Mutex
 	reasons := map[string]bool{}
+	passed := make(chan struct{})
+	pass := sync.OnceFunc(func() { close(passed) })
 	for range 4 {
 		traffic.Add(1)
 		go func() {
@@ -520,21 +522,29 @@ func outage() error {
 				mutex.Lock()
 				reasons[fmt.Sprintf("%s %t", decision.Reason, decision.Allowed)] = true
 				mutex.Unlock()
+				if decision.Allowed {
+					pass()
+				}
 			}
 		}()
 	}
 	taken, lost := make(chan struct{}), make(chan string)
 	go func() {
-		_, err := open.Acquire(background, tenant, "calls", func(ctx context.Context, _ weir.Decision) error {
+		decision, err := open.Acquire(background, tenant, "calls", func(ctx context.Context, _ weir.Decision) error {
 			close(taken)
 			<-ctx.Done()
 			return context.Cause(ctx)
 		})
+		if !decision.Allowed {
+			panic("there is no slot")
+		}
 		lost <- err.Error()
 	}()
 	value := ""
 	must(open.Reserve(background, tokens(cost), func(_ context.Context, reservation *weir.Reservation) error {
+		// Weir dies once it is told: the slot is taken before, and a check has passed.
 		<-taken
+		<-passed
 		if err := tell("reserved"); err != nil {
 			return err
 		}
@@ -543,6 +553,9 @@ func outage() error {
 		value = "kept"
 		return nil
 	}))
+	if value == "" {
+		return errors.New("nothing is reserved")
+	}
 	why := <-lost
 	ran := []any{}
 	for _, client := range []*weir.Client{open, closed} {

@@ -28,17 +28,21 @@ async def main():
 
     # Checks never stop meanwhile: none of them raises, and each is answered one way or the other.
     reasons, running = set(), True
-    taken = asyncio.Event()
+    taken, passed = asyncio.Future(), asyncio.Event()
 
     async def traffic():
         while running:
             decision = await closed.check({**QUESTION, "cost": 0})
             reasons.add(f"{decision.reason} {str(decision.allowed).lower()}")
+            if decision.allowed:
+                passed.set()
             await asyncio.sleep(0)
 
     async def held():
         async with opened.reserve(QUESTION) as reservation:
-            await taken.wait()
+            # Weir dies once it is told: the slot is taken before, and a check has passed.
+            assert await taken and reservation.allowed
+            await passed.wait()
             tell("reserved")
             await next_line()
             reservation.used(1)
@@ -46,7 +50,7 @@ async def main():
 
     async def guarded():
         async with opened.acquire(GUARD) as slot:
-            taken.set()
+            taken.set_result(slot.allowed)
             return str(await slot.until_lost())
 
     async def ran(scope):

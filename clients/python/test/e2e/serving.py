@@ -24,7 +24,7 @@ async def plain(request):
 
 async def slow(request):
     async def parts():
-        for _ in range(30):
+        for _ in range(60):
             await asyncio.sleep(0.1)
             yield "part"
 

@@ -21,17 +21,20 @@ tell(await ask());
 // Checks never stop meanwhile: none of them throws, and each is answered one way or the other.
 const reasons = new Set();
 let running = true;
+let pass;
+const passed = new Promise((resolve) => (pass = resolve));
 const traffic = Array.from({ length: 4 }, async () => {
   while (running) {
     const { allowed, reason } = await closed.check({ ...question, cost: 0 });
     reasons.add(`${reason} ${allowed}`);
+    if (allowed) pass();
   }
 });
 let take;
 const taken = new Promise((resolve) => (take = resolve));
 const held = open.reserve(question, async (reservation) => {
-  // Weir dies once it is told: the slot is taken before.
-  await taken;
+  // Weir dies once it is told: the slot is taken before, and a check has passed.
+  await Promise.all([taken, passed]);
   tell("reserved");
   await nextLine();
   reservation.used(1);
@@ -42,6 +45,11 @@ const guarded = open.acquire({ tenant: "acme", guard: "calls" }, async (slot) =>
   await new Promise((resolve) => slot.signal.addEventListener("abort", resolve));
   return slot.signal.reason.message;
 });
+for (const scope of [held, guarded]) {
+  scope.then(({ decision }) => {
+    if (decision.reason !== "admitted") process.exit(1);
+  });
+}
 const outcome = await held;
 const lost = (await guarded).value;
 const guard = { tenant: "acme", guard: "calls" };

@@ -47,7 +47,7 @@ impl Body for PacedBody {
 }
 
 fn slowly() -> PacedBody {
-    let parts = stream::iter(0..30).then(|_| async {
+    let parts = stream::iter(0..60).then(|_| async {
         sleep(Duration::from_millis(100)).await;
         Ok(Frame::data(Bytes::from_static(b"part")))
     });

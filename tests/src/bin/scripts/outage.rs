@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use serde_json::{Value, json};
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 use weir_client::{Decision, Fail, Options, Weir};
 
 use weir_shared::ordered::OrderedSet;
@@ -76,10 +76,11 @@ pub async fn run() -> Result<()> {
     tell(&clients.ask().await?);
 
     // Checks never stop meanwhile: none of them is an error, and each is answered one way or the other.
-    let running = Arc::new(AtomicBool::new(true));
+    let (running, passed) = (Arc::new(AtomicBool::new(true)), Arc::new(Notify::new()));
     let traffic: Vec<_> = (0..4)
         .map(|_| {
             let (weir, running) = (clients.closed.clone(), Arc::clone(&running));
+            let passed = Arc::clone(&passed);
             tokio::spawn(async move {
                 let mut reasons = OrderedSet::new();
                 while running.load(Ordering::Relaxed) {
@@ -87,27 +88,37 @@ pub async fn run() -> Result<()> {
                     let reason = json!(decision.reason);
                     let reason = reason.as_str().unwrap_or_default().to_owned();
                     reasons.insert(format!("{reason} {}", decision.allowed));
+                    if decision.allowed {
+                        passed.notify_one();
+                    }
                 }
                 anyhow::Ok(reasons)
             })
         })
         .collect();
     let (taken, has_taken) = oneshot::channel();
-    let guarded = clients.open.acquire(TENANT, GUARD, |slot| async move {
-        let _told = taken.send(());
-        slot.until_lost().await.to_string()
-    });
-    let held = clients
-        .open
-        .reserve(tokens(COST), |reservation| async move {
-            let _taken = has_taken.await;
-            tell(&json!("reserved"));
-            next_line().await;
-            reservation.used(1);
-            Ok::<_, ()>("kept")
+    let guarded = async {
+        let outcome = clients.open.acquire(TENANT, GUARD, |slot| async move {
+            let _told = taken.send(());
+            slot.until_lost().await.to_string()
         });
-    let (lost, held) = tokio::join!(guarded, held);
-    let (lost, value) = (lost?.value(), held?.value().and_then(Result::ok));
+        outcome.await?.value().context("there is no slot")
+    };
+    let held = async {
+        let outcome = clients
+            .open
+            .reserve(tokens(COST), |reservation| async move {
+                // Weir dies once it is told: the slot is taken before, and a check has passed.
+                has_taken.await?;
+                passed.notified().await;
+                tell(&json!("reserved"));
+                next_line().await;
+                reservation.used(1);
+                anyhow::Ok("kept")
+            });
+        outcome.await?.value().context("nothing is reserved")?
+    };
+    let (lost, value) = tokio::try_join!(guarded, held)?;
     let ran = clients.ran().await?;
     // The scripts of other clients name them in the same order: open, then closed.
     tell(&json!({ "value": value, "lost": lost, "ran": ran, "asked": clients.ask().await? }));

@@ -63,7 +63,7 @@ impl Scopes {
         });
         // It is charged before it is dropped.
         let mut scope = Box::pin(scope);
-        while left(&self.weir).await? == before {
+        while left(&self.weir).await? != before - 100 {
             let waited = timeout(Duration::from_millis(20), &mut scope).await;
             anyhow::ensure!(waited.is_err(), "the scope has ended");
         }

@@ -3,11 +3,11 @@
 use std::fs;
 use std::process::Command;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::task::spawn_blocking;
 use weir_tests::pages::block;
 
-use super::{document, parts, python, told};
+use super::{document, parts, python};
 use crate::clients::{start, succeed};
 
 const PAGE: &str = "docs/src/guides/other-languages.md";
@@ -49,12 +49,12 @@ async fn by_the_types_of_openapi_typescript_an_application_compiles_and_is_answe
     compiler.args(["--strict", "--target", "es2022", "--module", "nodenext"]);
     compiler.args(["--lib", "es2022,dom", "application.mts"]);
     run(compiler).await;
-    let mut application = Command::new("node");
-    application
-        .current_dir(folder.path())
-        .arg("application.mjs");
-    told(&mut application, &client);
-    let said: Value = serde_json::from_str(&run(application).await).unwrap();
+    let application = || {
+        let mut node = Command::new("node");
+        node.current_dir(folder.path()).arg("application.mjs");
+        node
+    };
+    let said = super::said(application).await;
     assert_eq!(said, json!({ "allowed": true, "remaining": 997 }));
 }
 
@@ -71,9 +71,11 @@ async fn the_client_of_openapi_python_client_is_whole_and_is_answered() {
         assert!(warning.contains(LEFT_OUT), "{said}");
     }
     assert!(!said.contains("Unable to process"), "{said}");
-    let mut application = python(folder.path());
-    application.arg(parts().join("application.py"));
-    told(&mut application, &client);
-    let said: Value = serde_json::from_str(&run(application).await).unwrap();
+    let application = || {
+        let mut python = python(folder.path());
+        python.arg(parts().join("application.py"));
+        python
+    };
+    let said = super::said(application).await;
     assert_eq!(said, json!({ "allowed": true, "remaining": 997 }));
 }

@@ -5,7 +5,7 @@ use std::fs;
 use weir_tests::workerd::TOKEN;
 
 use super::Python;
-use crate::clients::{copy, example, left, start, succeed};
+use crate::clients::{Deployed, asked, copy, example, left, succeed};
 
 const README: &str = include_str!("../../../../clients/python/README.md");
 
@@ -34,7 +34,6 @@ fn a_strict_type_checker_takes_it_and_refuses_what_makes_no_sense() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_example_of_the_readme_runs_where_the_package_is_installed() {
-    let (_workerd, client) = start().await;
     let folder = tempfile::tempdir().unwrap();
     let (source, installed) = (
         folder.path().join("source"),
@@ -66,11 +65,13 @@ async fn the_example_of_the_readme_runs_where_the_package_is_installed() {
             .count(),
         5
     );
-    let mut python = Python::with(&installed);
-    python.current_dir(folder.path()).args(["-c", &example]);
-    python
-        .env("WEIR_URL", client.origin())
-        .env("WEIR_TOKEN", TOKEN);
-    assert_eq!(succeed(&mut python), "997 left\n");
-    assert_eq!(left(&client).await, 997);
+    let program = |origin: &str| {
+        let mut python = Python::with(&installed);
+        python.current_dir(folder.path()).args(["-c", &example]);
+        python.env("WEIR_URL", origin).env("WEIR_TOKEN", TOKEN);
+        python
+    };
+    let (deployed, told) = asked(Deployed::start, program).await;
+    assert_eq!(told, "997 left\n");
+    assert_eq!(left(&deployed.client).await, 997);
 }

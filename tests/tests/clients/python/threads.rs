@@ -6,12 +6,11 @@ use super::Python;
 use crate::clients::interface::names_are_those_of_the_interface_and_no_others;
 use crate::clients::lost::visits_go_on_while_weir_is_killed_in_the_middle;
 use crate::clients::middleware::an_application_is_asked_for_and_its_visitors_are_told;
-use crate::clients::{left, run, start};
+use crate::clients::{Deployed, left, run};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn threads_and_forked_processes_share_a_client_and_are_promised_the_same() {
-    let (_workerd, client) = start().await;
-    let told = run(&Python, "threads", client.origin()).await;
+    let (deployed, told) = run(&Python, "threads", Deployed::start).await;
     assert_eq!(told["check"], 999);
     assert_eq!(told["batch"], json!([998, 997]));
     assert_eq!(told["reported"], true);
@@ -31,7 +30,7 @@ async fn threads_and_forked_processes_share_a_client_and_are_promised_the_same()
     assert_eq!(told["requests"], json!(["/v1/check/batch"]));
     assert_eq!(told["again"], true);
     assert_eq!(told["left"], 867 - 1 - 20 - 1);
-    assert_eq!(left(&client).await, 845);
+    assert_eq!(left(&deployed.client).await, 845);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -6,7 +6,7 @@ use std::process::Command;
 use weir_tests::workerd::TOKEN;
 
 use super::Package;
-use crate::clients::{example, left, start, succeed};
+use crate::clients::{Deployed, asked, example, left, succeed};
 
 #[test]
 fn what_needs_no_worker_is_as_its_own_tests_say() {
@@ -25,7 +25,6 @@ const README: &str = include_str!("../../../../clients/typescript/README.md");
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_example_of_the_readme_runs_where_the_package_alone_is_installed() {
-    let (_workerd, client) = start().await;
     let package = Package::built();
     let folder = tempfile::tempdir().unwrap();
     let npm = |arguments: &[&str]| {
@@ -48,11 +47,13 @@ async fn the_example_of_the_readme_runs_where_the_package_alone_is_installed() {
     });
     assert_eq!(others.count(), 0, "it needs nothing else");
     fs::write(folder.path().join("example.mjs"), example(README, "js")).unwrap();
-    let mut node = Command::new("node");
-    node.current_dir(folder.path())
-        .arg("example.mjs")
-        .env("WEIR_URL", client.origin())
-        .env("WEIR_TOKEN", TOKEN);
-    assert_eq!(succeed(&mut node), "997 left\n");
-    assert_eq!(left(&client).await, 997);
+    let program = |origin: &str| {
+        let mut node = Command::new("node");
+        node.current_dir(folder.path()).arg("example.mjs");
+        node.env("WEIR_URL", origin).env("WEIR_TOKEN", TOKEN);
+        node
+    };
+    let (deployed, told) = asked(Deployed::start, program).await;
+    assert_eq!(told, "997 left\n");
+    assert_eq!(left(&deployed.client).await, 997);
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::Package;
 use crate::clients::lost::visits_go_on_while_weir_is_killed_in_the_middle;
-use crate::clients::{left, run, start};
+use crate::clients::{Deployed, left, run};
 
 /// One visit, as the limiter tells it.
 fn visit(status: u16, remaining: u64) -> Value {
@@ -13,9 +13,7 @@ fn visit(status: u16, remaining: u64) -> Value {
 
 /// The same promises of both, with a limit of five.
 async fn keeps_its_promises(script: &str) {
-    let (_workerd, client) = start().await;
-    let package = Package::built();
-    let mut told = run(&package, script, client.origin()).await;
+    let (deployed, mut told) = run(&Package::built(), script, Deployed::start).await;
     let admitted = (0..5).rev().map(|remaining| visit(200, remaining));
     let ann: Vec<_> = admitted.chain([visit(429, 0), visit(429, 0)]).collect();
     assert_eq!(told["ann"], json!(ann));
@@ -25,7 +23,7 @@ async fn keeps_its_promises(script: &str) {
     assert_eq!(told["good"], json!([200, 200, 200, 200, 200, 429, 429]));
     // A question instead of a limit's name, and a limiter whose own limit depends on the request: 400 twice of 1,000.
     assert_eq!(told["budget"], json!([200, 200, 429]));
-    assert_eq!(left(&client).await, 200);
+    assert_eq!(left(&deployed.client).await, 200);
     assert_eq!(
         told["gone"].take(),
         json!([429, 429]),
