@@ -146,8 +146,27 @@ async fn whoever_is_still_short_when_the_time_is_over_is_denied_then_and_counted
     .await;
 }
 
+/// How often it is tried: where the machine stands still as a window opens, one of those who wait comes too late for it.
+const TRIES: u32 = 3;
+
 #[tokio::test]
 async fn tenants_that_wait_are_admitted_by_what_they_have_used_not_by_arrival() {
+    let window = Duration::from_millis(LONGER_MS);
+    let mut seen = Vec::new();
+    for _ in 0..TRIES {
+        let (noisy, modest) = sixty_and_ten().await;
+        assert!(noisy > 3 * window - Duration::from_millis(300), "{noisy:?}");
+        // In the second window, before the forty of the noisy one that came first; by arrival it would be the fourth.
+        if modest < 2 * window - Duration::from_millis(500) {
+            return;
+        }
+        seen.push(modest);
+    }
+    panic!("{seen:?}");
+}
+
+/// When the last of sixty requests of one tenant passes, and the last of ten that ten others send thereafter.
+async fn sixty_and_ten() -> (Duration, Duration) {
     let gateway = patient((20, LONGER_MS), json!(1), 30_000).await;
     gateway.get("/x", "pro:noisy").await;
     let start = window_begins(LONGER_MS).await;
@@ -165,14 +184,7 @@ async fn tenants_that_wait_are_admitted_by_what_they_have_used_not_by_arrival() 
         }
         replies.iter().map(|(_, time)| *time).max().unwrap()
     };
-    let window = Duration::from_millis(LONGER_MS);
-    // In the second window, before the forty of the noisy one that came first; by arrival it would be the fourth.
-    let (noisy, modest) = (last(&noisy), last(&modest));
-    assert!(
-        modest < 2 * window - Duration::from_millis(500),
-        "{modest:?}"
-    );
-    assert!(noisy > 3 * window - Duration::from_millis(300), "{noisy:?}");
+    (last(&noisy), last(&modest))
 }
 
 #[tokio::test]
