@@ -12,7 +12,9 @@ use weir_tests::workerd::TOKEN;
 use self::field::{Field, Hand, controls, draft};
 use crate::console::site::{Site, everything};
 use crate::console::traffic::Traffic;
-use crate::console::{assert_no_errors, await_page, eventually, log_in, preview, toasts, visit};
+use crate::console::{
+    assert_no_errors, await_page, eventually, is_late, log_in, preview, toasts, visit,
+};
 
 /// Forms of the policy: the query of the page, and where in the document the fields of its entry stand.
 const POLICY_FORMS: [(&str, &str); 18] = [
@@ -241,6 +243,46 @@ async fn preview_of_a_tenant(browser: &Browser, site: &Site) {
         tokio::time::sleep(std::time::Duration::from_secs(1)).await;
         why.assert_stays(browser).await;
     }
+}
+
+/// Saves, and types another weight before there can be an answer.
+const SAVE_AND_TYPE: &str = "
+    document.querySelector('[data-testid=save]').click();
+    const weight = document.querySelector('[data-testid=field-weight]');
+    weight.value = '8';
+    weight.dispatchEvent(new Event('input', { bubbles: true }));";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_typed_while_a_tenant_is_saved_is_kept() {
+    let site = Site::start(&policy()).await;
+    let browser = Browser::start().await.expect("the browser starts");
+    log_in(&browser, &site.origin(), TOKEN).await;
+    let address = "/tenant?name=pro%3Ahooli&tab=edit";
+    visit(&browser, &site.origin(), address, "tenant").await;
+    let weight = test_id_selector("field-weight");
+    toasts::note(&browser).await;
+    eventually("a save that is answered", async || {
+        browser.fill(&weight, "7").await.unwrap();
+        preview(&browser).await;
+        browser.evaluate(SAVE_AND_TYPE, vec![]).await.unwrap();
+        let answered = "[data-testid=preview][aria-disabled=false]";
+        browser.find(answered).await.expect("an answer to it");
+        (!is_late(&browser).await).then_some(())
+    })
+    .await;
+    toasts::await_done(&browser).await;
+    assert_eq!(weight_of_hooli(&site).await, "7");
+    preview(&browser).await;
+    toasts::note(&browser).await;
+    browser.press_id("save").await.unwrap();
+    toasts::await_done(&browser).await;
+    assert_eq!(weight_of_hooli(&site).await, "8");
+    assert_no_errors(&browser, &[]).await;
+}
+
+async fn weight_of_hooli(site: &Site) -> String {
+    let saved = site.read("/operator/v1/tenants/pro%3Ahooli").await;
+    saved["body"]["weight"].to_string()
 }
 
 /// Works each control of the page once, those that come with the choice of another included.

@@ -230,6 +230,11 @@ impl Editing {
 
     fn start(self, told: &TenantReply, etag: &str) {
         self.form.fill(&TenantDraft::of(&told.body));
+        self.go_on(told, etag);
+    }
+
+    /// The same with what is in the form: it is changed from there.
+    fn go_on(self, told: &TenantReply, etag: &str) {
         self.base.set((told.body.clone(), etag.to_owned()));
         self.preview.set(None);
         self.failed.set(None);
@@ -294,7 +299,12 @@ impl Editing {
                 Ok(_) if gone => self.console.toasts.say(format!("Saved: {name}.")),
                 Err(error) if gone => self.console.toasts.fail(&error),
                 Ok(saved) => {
-                    self.start(&saved.body, &saved.etag);
+                    // What is typed while it is being saved stays.
+                    if untrack(|| self.form.draft()) == draft {
+                        self.start(&saved.body, &saved.etag);
+                    } else {
+                        self.go_on(&saved.body, &saved.etag);
+                    }
                     self.why.try_set(String::new());
                     self.page.reply.replace(saved);
                     self.policy.refresh();
