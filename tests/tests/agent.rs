@@ -12,9 +12,7 @@ mod revoked;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use weir_shared::wire::access::TokenReply;
 use weir_shared::wire::role::Role;
-use weir_tests::again::answered;
 use weir_tests::beside::AgentProcess;
 use weir_tests::client::Client;
 use weir_tests::clock;
@@ -50,8 +48,7 @@ impl Deployed {
         workerd.apply(&document).await.expect("the policy is saved");
         let admin = workerd.client(0).unwrap();
         let request = token_request("agent", Role::Agent);
-        let made = answered(async || admin.post("/operator/v1/tokens", &request).await).await;
-        let made: TokenReply = made.json().expect("a token");
+        let made = admin.make_token(&request).await.expect("a token");
         Self {
             workerd,
             admin,

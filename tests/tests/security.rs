@@ -83,9 +83,7 @@ fn by_prefix(prefix: &str) -> TokenRequest {
 
 /// Makes a token; a client with it, once the isolate knows it.
 async fn employ(client: &Client, token: &TokenRequest) -> (Client, TokenReply) {
-    let reply = posted(client, TOKENS, token).await;
-    assert_eq!(reply.status, 201, "{}", reply.text());
-    let made: TokenReply = reply.json().expect("a token is made");
+    let made = client.make_token(token).await.expect("a token is made");
     let employed = client.with_token(&made.token);
     await_status(&employed, |status| ![401, 503].contains(&status)).await;
     (employed, made)

@@ -73,10 +73,7 @@ impl Site {
             prefix: None,
             expires_at: None,
         };
-        let ask = async || self.client.post("/operator/v1/tokens", &request).await;
-        let reply = answered(ask).await;
-        assert_eq!(reply.status, 201, "{}", reply.text());
-        reply.json().unwrap()
+        self.client.make_token(&request).await.unwrap()
     }
 
     /// What a path tells the admin.
