@@ -274,7 +274,9 @@ pub enum TokenCommand {
     },
     /// Revoke one; it stops working everywhere within a second
     Revoke {
+        // One random id in 64 begins with a hyphen.
         /// Its id, as the list has it
+        #[arg(allow_hyphen_values = true)]
         id: String,
     },
 }
@@ -366,6 +368,34 @@ mod tests {
         ] {
             assert!(read(words).is_err(), "{words:?}");
         }
+    }
+
+    #[test]
+    fn a_token_of_any_id_is_revoked() {
+        for id in [
+            "AbCdEfGhIjKlMnOp",
+            "-bCdEfGhIjKlMnOp",
+            "-hCdEfGhIjKlMnOp",
+            "--CdEfGhIjKlMnOp",
+        ] {
+            for words in [
+                ["--json", "token", "revoke", id],
+                ["token", "revoke", "--json", id],
+                ["token", "revoke", id, "--json"],
+            ] {
+                let options = read(&words).unwrap();
+                assert!(options.common.json, "{words:?}");
+                let Command::Token {
+                    command: TokenCommand::Revoke { id: told },
+                } = options.command
+                else {
+                    panic!("{words:?}");
+                };
+                assert_eq!(told, id, "{words:?}");
+            }
+        }
+        let help = read(&["token", "revoke", "-h"]).unwrap_err();
+        assert_eq!(help.kind(), clap::error::ErrorKind::DisplayHelp);
     }
 
     #[test]
