@@ -73,14 +73,16 @@ fn branches(workerd: &mut Workerd) -> (Vec<i64>, usize) {
     (decided, lent.count())
 }
 
-/// One region has branches, and at least two of them have lent beside both regions' own objects.
+/// One region has branches, and one of them at least has lent beside both regions' own objects. Each isolate's random id names
+/// its branch, so once in 64 times four isolates have the same one of four. That ids spread evenly is proven where branches
+/// are decided on.
 #[track_caller]
 pub(crate) fn assert_branched(workerd: &mut Workerd) {
     let (decided, lent) = branches(workerd);
     println!("branches {decided:?}, {lent} objects have lent");
     assert_eq!(decided.len(), 1, "{decided:?}");
     assert!(decided[0] >= 2, "{decided:?}");
-    assert!(lent >= 4, "{lent} objects have lent");
+    assert!(lent >= 3, "{lent} objects have lent");
 }
 
 /// How long a busy machine may take to count, or to change what is asked of it.

@@ -16,12 +16,12 @@ use weir_tests::workerd::{REGIONS, Setup, Workerd};
 /// for a second.
 const ALERTED: Duration = Duration::from_secs(60);
 
-/// A budget of a day, of which 90 of 100 units will be used, and one of a minute in which acme asks for more at once than
-/// there is.
+/// A budget of thirty days, which hardly end during a test, of which 90 of 100 units will be used, and one of a minute in
+/// which acme asks for more at once than there is.
 fn document() -> Value {
     let budget = |limit: u64, window_ms: u64, sharing: &str| json!({ "limit": limit, "window_ms": window_ms, "sharing": sharing, "scope": "global" });
     let budgets = json!({
-        "daily": budget(100, 86_400_000, "first_come"),
+        "monthly": budget(100, 30 * 86_400_000, "first_come"),
         "shared": budget(100, 60_000, "weighted_fair_escrow"),
     });
     let document = with(policy(1, 60_000), "/budgets", budgets);
@@ -103,7 +103,7 @@ async fn promtool_finds_no_fault_with_what_is_scraped() {
     assert!(promtool(&["check", "metrics"], odd).is_err());
     assert!(text.contains("weir_build_info{version=\""), "{text}");
     assert!(
-        text.contains("weir_budget_limit_units{budget=\"daily\"} 100\n"),
+        text.contains("weir_budget_limit_units{budget=\"monthly\"} 100\n"),
         "{text}"
     );
 }

@@ -229,8 +229,8 @@ async fn tenant_denied(gateway: &Gateway) -> weir_shared::wire::problem::Problem
     panic!("a thousand requests in a row pass");
 }
 
-/// Requests of which two fail, if any does: after the first each is denied with one half. One in 2,048 times it is fewer.
-const ENOUGH: usize = 12;
+/// Requests of which two fail, if any does: after the first each is denied with one half. One in 2^23 times it is fewer.
+const ENOUGH: usize = 24;
 
 /// Whether so many requests of a tenant, each of which ends as `request` does, count against the origin: with the rule of
 /// probabilities, half of one for each failure, the next ten are then as good as all denied.

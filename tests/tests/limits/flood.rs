@@ -12,7 +12,7 @@ use weir_tests::clock::now;
 use weir_tests::witness::Witness;
 use weir_tests::workerd::Setup;
 
-use crate::limits::{HOUR_MS, alone, decide, fixed, key_in, start, still, take};
+use crate::limits::{HOUR_MS, LONG_MS, alone, decide, fixed, key_in, start, still, take};
 
 const DECIDE: &str = "Region/decide";
 
@@ -27,7 +27,7 @@ fn limits() -> Value {
         "other": still(1_000_000),
         "pair": { "all": ["other", "gcra"] },
         "hot": { "algorithm": "gcra", "limit": 10_000_000, "period_ms": 1_000, "burst": 1_000_000, "scope": "region" },
-        "planet": fixed(10, HOUR_MS, "global"),
+        "planet": fixed(10, LONG_MS, "global"),
     })
 }
 

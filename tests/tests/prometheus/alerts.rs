@@ -179,10 +179,10 @@ async fn the_four_alerts_fire_when_something_is_broken_and_not_before() {
     let target = clients[0].origin().trim_start_matches("http://").to_owned();
     let prometheus = Prometheus::start(&target, &viewer.token).await.unwrap();
     let denied = share(&clients[0], &prometheus).await;
-    charge(&clients[0], "acme", "daily", 50).await;
+    charge(&clients[0], "acme", "monthly", 50).await;
     see(
         &prometheus,
-        "weir_budget_used_units{budget=\"daily\"}",
+        "weir_budget_used_units{budget=\"monthly\"}",
         50.0,
     )
     .await;
@@ -192,9 +192,9 @@ async fn the_four_alerts_fire_when_something_is_broken_and_not_before() {
     })
     .await;
 
-    // Nine tenths of the day's budget are used, and a tenant is denied.
-    charge(&clients[0], "acme", "daily", 40).await;
-    fire(&prometheus, &[("WeirBudgetNearLimit", "daily")]).await;
+    // Nine tenths of the month's budget are used, and a tenant is denied.
+    charge(&clients[0], "acme", "monthly", 40).await;
+    fire(&prometheus, &[("WeirBudgetNearLimit", "monthly")]).await;
     let large = clients[0].check_budget("acme", "shared", 101).await;
     let large = large.unwrap().decision;
     assert!(!large.allowed, "{large:?}");
@@ -210,7 +210,7 @@ async fn the_four_alerts_fire_when_something_is_broken_and_not_before() {
             .unwrap();
     }
     let lost = [
-        ("WeirCoordinatorLost", "daily"),
+        ("WeirCoordinatorLost", "monthly"),
         ("WeirCoordinatorLost", "shared"),
     ];
     fire(&prometheus, &lost).await;
