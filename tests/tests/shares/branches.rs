@@ -7,7 +7,7 @@ use weir_tests::stage::Stage;
 use weir_tests::workerd::Setup;
 use weir_tests::workload::Workload;
 
-use crate::branches::{BRANCHING, assert_branched};
+use crate::branches::{BRANCHING, two_have_lent, until_two_lend};
 use crate::shares::{assert_ideal, document, escrow, flood, until_judged, weighing};
 
 /// 30, 60 and 120 by weights of 1, 2 and 4.
@@ -15,7 +15,7 @@ const LIMIT: u64 = 210;
 const IDEAL: [(&str, u64); 3] = [("one", 30), ("two", 60), ("four", 120)];
 const WINDOW: Duration = Duration::from_secs(3);
 
-async fn assert_shares_follow_weights(reserve: &str) {
+async fn assert_shares_follow_weights(reserve: &str) -> bool {
     let weights = weighing(&[("one", 1), ("two", 2), ("four", 4)]);
     let policy = |window| document(escrow(reserve, LIMIT, window), weights);
     let places = ["weur", "weur", "weur", "weur", "weur", "apac"];
@@ -37,15 +37,15 @@ async fn assert_shares_follow_weights(reserve: &str) {
     );
     assert_eq!(violations(&operations, LIMIT, stage.window), []);
     assert_ideal(reserve, &operations[before..], stage.window, &IDEAL);
-    assert_branched(&mut stage.workerd);
+    two_have_lent(&mut stage.workerd)
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pinned_shares_follow_weights_through_branches() {
-    assert_shares_follow_weights("pinned").await;
+    until_two_lend(async || assert_shares_follow_weights("pinned").await).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn paced_shares_follow_weights_through_branches() {
-    assert_shares_follow_weights("paced").await;
+    until_two_lend(async || assert_shares_follow_weights("paced").await).await;
 }
